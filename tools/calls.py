@@ -1,15 +1,16 @@
 """Writes docs/reference/http-calls.md: every call of the HTTP server, from the table of routes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from tenure.api.problem import KINDS
 from tenure.surfaces.http.app.routes import JSON, Route
 from tenure.surfaces.http.calls.table import ROUTES
 from tenure.surfaces.http.docs.html import TITLES
 from tenure.surfaces.http.docs.openapi import document
-from tenure.surfaces.http.docs.schema_text import Schema, SchemaText
+from tenure.surfaces.http.docs.schema_text import Schema, SchemaText, details
 from tools.tables import table
 
 DOCUMENT = document(ROUTES)
@@ -31,7 +32,9 @@ def page() -> str:
         parts.append(f"## {title}\n")
         parts += [part for route in ROUTES if route.audience == audience for part in _call(route)]
     parts.append("## Parts\n")
-    parts += [_fields(name, _of({"$ref": f"#/{name}"}, "always there")) for name in _names()]
+    for name in _names():
+        schema = {"$ref": f"#/{name}"}
+        parts += [_about(schema), _fields(name, _of(schema, "always there"))]
     parts.append("## Problems\n")
     rows = ((f"`{name}`", str(kind.status), kind.title) for name, kind in KINDS.items())
     parts.append(table(("kind", "status", ""), rows))
@@ -50,15 +53,17 @@ def _call(route: Route) -> Iterator[str]:
     told = DOCUMENT["paths"][route.path][route.method.lower()]
     yield f"### {route.method} {route.path}\n"
     scope = f" Scope: {_scope(route)}." if route.scope is not None else ""
-    yield f"{route.summary}.{scope}\n"
+    yield f"{route.summary}.{scope}{_more(told)}\n"
     asked = [(one["name"], one["schema"], one.get("description", "")) for one in told["parameters"]]
     if asked:
         yield _fields("in the address or a header", asked)
     if body := told.get("requestBody", {}).get("content", {}).get(JSON, {}).get("schema"):
+        yield _about(body)
         yield _fields("in the body", _of(body, "required"))
     for status, answer in ((status, told["responses"][str(status)]) for status in route.answers):
         schema = answer.get("content", {}).get(JSON, {}).get("schema")
         if schema and (fields := _of(schema, "always there")):
+            yield _about(schema)
             yield _fields(f"in the answer, {status}", fields)
         else:
             yield f"Answers {status}.\n"
@@ -73,6 +78,15 @@ def _of(schema: Schema, word: str) -> list[tuple[str, Schema, str]]:
     return [
         (name, field, word if name in required else "") for name, field in whole.get("properties", {}).items()
     ]
+
+
+def _more(told: Mapping[str, Any]) -> str:
+    more = details(told["description"])
+    return f" {more}" if more else ""
+
+
+def _about(schema: Schema) -> str:
+    return f"{SchemaText(DOCUMENT['components']['schemas']).about(schema)}\n"
 
 
 def _names() -> list[str]:

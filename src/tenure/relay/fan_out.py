@@ -45,7 +45,7 @@ _READERS = 4
 
 
 class HeldCursor(NamedTuple):
-    """A cursor as it was taken, for whom it is read, how far it was, and when it was taken."""
+    """A cursor as it was taken and when, the webhooks that it is read for, and how far it was read since."""
 
     cursor: Cursor
     audience: Audience
@@ -59,7 +59,7 @@ class HeldCursor(NamedTuple):
 
 
 class FanOut:
-    """Takes turns of a loop. `is_wanted` says whether there may be a cursor at all."""
+    """Takes turns of a loop; it holds a cursor, or takes one that nobody holds."""
 
     def __init__(self, store: Store, holder: str, redaction: Redaction) -> None:
         self._store = store
@@ -69,7 +69,7 @@ class FanOut:
         self._held: HeldCursor | None = None
         self._resting = GLANCE
         self.recorded = 0
-        """How many deliveries it has recorded: whoever sends them looks whether it has grown."""
+        """How many deliveries it has recorded. When this has grown, there is something to send."""
 
     @property
     def holds(self) -> bool:

@@ -11,7 +11,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class NameLookups:
-    """Asks the system. Those who ask for the same name at the same time share the answer and its thread.
+    """Asks the system. Callers that ask for the same name at the same time share the answer and its thread.
 
     The threads are not those of the event loop, which are few and wanted for other work, and a process that
     ends does not wait for them.
@@ -28,7 +28,7 @@ class NameLookups:
             asked = self._asked[host, port] = loop.create_future()
             asked.add_done_callback(lambda _: self._asked.pop((host, port)))
             Thread(target=_look_up, args=(host, port, loop, asked), name="resolve", daemon=True).start()
-        # Whoever gives up does not take the answer from the others.
+        # A caller that gives up does not take the answer from the others.
         return await asyncio.shield(asked)
 
 

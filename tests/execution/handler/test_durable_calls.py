@@ -71,6 +71,18 @@ async def test_a_result_is_of_the_type_that_the_function_declares(work: Work) ->
     assert work.calls == [7]
 
 
+async def test_a_call_that_is_written_otherwise_is_told_how_it_is_written(work: Work) -> None:
+    """A coroutine is closed: Python would warn that it was never awaited."""
+    ctx: Any = Context()
+    with pytest.raises(InvalidInput, match=r'name: is do\(\); it comes first: ctx.step\("do", do, …\)'):
+        await ctx.step(work.do, 7)
+    with pytest.raises(InvalidInput, match=r"function: is do_later\(…\), which was called already; give the"):
+        await ctx.once("later", work.do_later(7))
+    with pytest.raises(InvalidInput, match=r"function: is 7; give the function itself, and its arguments"):
+        ctx.step_sync("seven", work.do(7))
+    assert (work.calls, ctx.steps) == ([7], {})
+
+
 @pytest.mark.parametrize("changed", ["arguments", "function", "kind"])
 async def test_a_step_of_another_call_is_refused(work: Work, changed: str) -> None:
     """S0.7: in another order than before, results would be given to the wrong calls, silently."""

@@ -19,6 +19,7 @@ from tests.surfaces.command import tenure
         ("beat", "No such command 'beat'; use `tenure schedules`; to start, nothing"),
         ("jobs retry", "No such command 'retry'; use `tenure jobs replay ID`."),
         ("jobs ls", "No such command 'ls'; use `tenure jobs list`."),
+        ("jobs resume", "No such command 'resume'; use `tenure jobs signal ID NAME PAYLOAD`."),
         ("jobs whyy", "No such command 'whyy'."),
     ],
 )

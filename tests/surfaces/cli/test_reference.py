@@ -12,6 +12,11 @@ def _paths(command: click.Command, path: str) -> list[str]:
     return [path, *(found for name, one in below.items() for found in _paths(one, f"{path} {name}"))]
 
 
+def _commands(command: click.Command) -> list[click.Command]:
+    below = command.commands.values() if isinstance(command, click.Group) else ()
+    return [command, *(found for one in below for found in _commands(one))]
+
+
 @pytest.mark.parametrize("path", _paths(commands, "tenure"))
 def test_every_command_has_a_section(path: str) -> None:
     assert f"\n## {path}\n" in PAGE.read_text(encoding="utf-8"), "run `make states`"
@@ -19,6 +24,16 @@ def test_every_command_has_a_section(path: str) -> None:
 
 def test_the_page_is_what_the_commands_say_now() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run `make states`"
+
+
+def test_no_line_of_a_list_of_commands_is_cut() -> None:
+    """At the width that click takes on a terminal: what ends in dots says too little to choose by."""
+    groups = [one for one in _commands(commands) if isinstance(one, click.Group)]
+    assert len(groups) > 5
+    for group in groups:
+        room = 78 - 6 - max(map(len, group.commands))
+        cut = {name: one.get_short_help_str(room) for name, one in group.commands.items()}
+        assert not [name for name, text in cut.items() if len(text) > room or text.endswith("...")]
 
 
 def test_every_exit_code_is_explained() -> None:

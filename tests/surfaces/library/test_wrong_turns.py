@@ -152,6 +152,10 @@ def test_apps_handles_and_contexts_answer_as_well(app: Any) -> None:
         (handle, "ready", "status()"),
         (context, "retry", "tenure.Retry(after=60)"),
         (context, "update_state", "ctx.progress("),
+        (context, "run", 'ctx.step("fetch", fetch, url)'),
+        (context, "wait_for_signal", 'ctx.wait_for("approved"'),
+        (context, "sleep_until", "ctx.sleep(3600)"),
+        (handle, "send_signal", 'signal("approved", payload)'),
     ):
         with pytest.raises(AttributeError) as refused:
             getattr(owner, name)

@@ -42,6 +42,7 @@ _SHARED = _table(
     ("rate_limit rate throttle", _RATES),
     ("cron crontab every schedule repeat interval periodic beat", _SCHEDULES),
     ("tag labels", "tags="),
+    ("expires ttl expiry", "there is no expiry yet: cancel() ends a job"),
 )
 
 TERMS = _SHARED | _table(
@@ -73,7 +74,6 @@ OPTIONS = _SHARED | _table(
     ("args kwargs payload data parameters", 'one object with all params, as in enqueue(Welcome(to="…"))'),
     ("retry retry_policy retry_on", "it in @app.job; one job may have max_attempts="),
     ("depends_on after chain", "ctx.enqueue, in the handler that comes before"),
-    ("expires ttl expiry", "there is no expiry yet: cancel() ends a job"),
     ("meta headers description", "tags=, or a field of the params"),
     ("transaction session conn using", "connection="),
 )
@@ -139,6 +139,14 @@ _METHODS = {
         ("retry requeue", "the command `tenure jobs replay ID`"),
         ("perform_now enqueue_now add_to_queue promote", "run_now(), and run_now_sync() in plain code"),
         ("postpone defer snooze schedule", "reschedule(run_at=…), and reschedule_sync() in plain code"),
+        (
+            "send send_signal send_event notify approve raise_event",
+            'signal("approved", payload), and signal_sync() in plain code',
+        ),
+        (
+            "query progress_of history",
+            "get(), steps() and events(), and their twins with _sync in plain code",
+        ),
     ),
     "Log": _table(
         ("warn", "warning()"),
@@ -154,6 +162,21 @@ _METHODS = {
         ("retries attempts job_try", "ctx.attempt"),
         ("id task_id", "ctx.job_id"),
         ("is_aborted aborted", "ctx.cancelled"),
+        (
+            "run do execute activity execute_activity call_activity start_activity memo task",
+            'ctx.step("fetch", fetch, url), which keeps the result for later attempts',
+        ),
+        (
+            "wait_for_signal wait_for_event wait_signal wait_condition wait_until recv receive event",
+            'ctx.wait_for("approved", timeout=86400)',
+        ),
+        ("sleep_for sleep_until pause delay timer", "ctx.sleep(3600), which gives the slot back"),
+        ("save save_state set_state get_state store persist", "ctx.state, a dict, and ctx.checkpoint()"),
+        ("side_effect effect exactly_once", 'ctx.once("charge", charge, 7)'),
+        (
+            "continue_as_new reset_state clear",
+            "ctx.forget(), which removes finished steps and keeps ctx.state",
+        ),
     ),
     "BoundApp": _table(
         (
@@ -165,6 +188,7 @@ _METHODS = {
         ("patch mock stub override fake", "replace(definition, function)"),
         ("fail raise_next", "fail_next(definition, error)"),
         ("trigger fire schedules", 'advance("1d"), which fires schedules at their ticks'),
+        ("signal send_signal answer", "signal() and answer() of the job's handle, then drain()"),
     ),
 }
 _OWN = {"Tenure": "app", "JobHandle": "job", "Context": "ctx", "Log": "ctx.log", "BoundApp": "t"}

@@ -179,7 +179,7 @@ class Duties:
 
 
 def ignore_outlook(outlook: Outlook) -> None:
-    """For those who have no use for it."""
+    """Do nothing with it: for processes that send no webhooks."""
 
 
 def _is_due(at: datetime | None, now: datetime) -> bool:

@@ -22,7 +22,7 @@ class NamedAnswer(Struct, frozen=True):
 
 
 class NamedClaims:
-    """Claims by id, for whoever receives the messages."""
+    """Claims by id, for the receivers of messages."""
 
     def __init__(self, claimers: Sequence[Claimer]) -> None:
         self._claimers = claimers

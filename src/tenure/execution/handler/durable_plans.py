@@ -26,7 +26,7 @@ from tenure.core.model.step_errors import InDoubt, StepChanged, StepResultRefuse
 from tenure.core.values.bounds import HORIZON, whole, within
 from tenure.core.values.documents import Document, read, write
 from tenure.execution.handler.step_memory import StepMemory, StepNames
-from tenure.execution.handler.step_values import call_of, kept_result, result_of
+from tenure.execution.handler.step_values import call_of, check_call, kept_result, result_of
 from tenure.execution.protocol.durable import (
     Forget,
     Keep,
@@ -89,6 +89,7 @@ class DurablePlans:
         self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...], retry: int | None
     ) -> Plan[Any]:
         """Call the function, unless an attempt has done it and its result is on record."""
+        check_call("step", name, function)
         if retry is not None:
             whole("retry", retry, 0, _MOST_RETRIES)
         memory: StepMemory = yield Remember()
@@ -105,6 +106,7 @@ class DurablePlans:
         self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...], in_doubt: str
     ) -> Plan[Any]:
         """Call the function after it is on record that it may have begun."""
+        check_call("once", name, function)
         if in_doubt not in _IN_DOUBT:
             raise InvalidInput("in_doubt", f"is {in_doubt!r:.64}", f"give one of {', '.join(_IN_DOUBT)}")
         memory: StepMemory = yield Remember()

@@ -8,12 +8,26 @@ from typing import Any
 
 import msgspec
 
-from tenure.core.errors import InvalidJson
+from tenure.core.errors import InvalidInput, InvalidJson
 from tenure.core.model.durable import LARGEST_STEP
 from tenure.core.model.step_errors import StepChanged
 from tenure.core.values.documents import Document, canonical_hash, read, write
 
 _AS_THEY_ARE = (Any, object, None, type(None))
+
+
+def check_call(method: str, name: object, function: object) -> None:
+    """Refuse what is no name and function, with how such a call is written."""
+    if callable(name):
+        shown = getattr(name, "__name__", type(name).__name__)
+        raise InvalidInput("name", f"is {shown}()", f'it comes first: ctx.{method}("{shown}", {shown}, …)')
+    if callable(function):
+        return
+    remedy = f'give the function itself, and its arguments behind it: ctx.{method}("fetch", fetch, url)'
+    if inspect.iscoroutine(function):
+        function.close()  # nobody will await it
+        raise InvalidInput("function", f"is {function.__name__}(…), which was called already", remedy)
+    raise InvalidInput("function", f"is {function!r:.64}", remedy)
 
 
 def call_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:

@@ -20,5 +20,5 @@ class MessageStore(Protocol):
         They have been queued for longer than `after`, at the head of lines that live workers serve which this
         queue leads. Jobs of paused lines and under limits are not among them, since no message leads to them.
         A job is named again only when it has been queued for twice as long as at the last time. The store is
-        searched at most once within `every`, whoever asks; `limit` bounds what is named.
+        searched at most once within `every`, however many workers ask; `limit` bounds what is named.
         """

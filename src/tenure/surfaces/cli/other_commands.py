@@ -21,6 +21,7 @@ _WORDS = {
         "retry": "`tenure jobs replay ID`",
         "requeue": "`tenure jobs replay ID`",
         "revoke": "`tenure jobs cancel ID`",
+        "approve": "`tenure jobs signal ID NAME PAYLOAD`",
     },
     "jobs": {
         "ls": "`tenure jobs list`",
@@ -36,6 +37,11 @@ _WORDS = {
         "kill": "`tenure jobs cancel ID`",
         "delete": "`tenure jobs purge`",
         "create": "`tenure enqueue KEY`",
+        "resume": "`tenure jobs signal ID NAME PAYLOAD`",
+        "send": "`tenure jobs signal ID NAME PAYLOAD`",
+        "notify": "`tenure jobs signal ID NAME PAYLOAD`",
+        "approve": "`tenure jobs signal ID NAME PAYLOAD`",
+        "resolve": "`tenure jobs answer ID STEP`",
     },
 }
 """By the name of a group: what to use for a command that it does not have."""

@@ -164,7 +164,7 @@ class Connections:
             self._open -= 1
 
     async def close(self) -> None:
-        """Close what is idle, and stop knocking; whoever still waits is refused."""
+        """Close what is idle, and stop knocking; callers that still wait are refused."""
         self._is_closed = True
         while (left := self._next_waiter()) is not None:
             left.answer.set_exception(StoreUnavailable("the store was closed; nothing was sent"))
@@ -243,7 +243,7 @@ class Connections:
         return answer.result()
 
     def _pass_on(self, answer: "asyncio.Future[asyncpg.Connection | None]") -> None:
-        """Give to the next in line what somebody was given who does not wait any more."""
+        """Give a connection to the next caller, since the one that got it does not wait any more."""
         if answer.exception() is None and (given := answer.result()) is not None:
             self.give_back(given)
         elif (first := self._next_waiter()) is not None:
@@ -269,7 +269,7 @@ class Connections:
                 except ServerFull:
                     continue
                 except StoreError:
-                    break  # this is another trouble: those who wait meet it by themselves
+                    break  # this is another trouble: callers that wait meet it by themselves
                 self.give_back(connection)
                 break
         finally:

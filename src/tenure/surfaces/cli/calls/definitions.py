@@ -19,7 +19,7 @@ from tenure.surfaces.cli.options import key_argument, read_by, version_option
 from tenure.surfaces.cli.output import json_option, print_json
 
 
-@click.group()
+@click.group(short_help="List definitions, pause them, change their policies.")
 def definitions() -> None:
     """Show registered definitions, pause them, and change their policies without a deploy.
 

@@ -18,7 +18,7 @@ WIDTH = 15
 """Width of the column of names."""
 
 
-@click.command("list")
+@click.command("list", short_help="List definitions, each version on its own line.")
 @database_option
 @json_option
 @click.pass_obj

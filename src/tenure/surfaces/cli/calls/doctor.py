@@ -61,8 +61,9 @@ def doctor(ctx: click.Context, database: str, as_json: bool, deep: bool, mend: b
     Shows settings in force and where they come from, the schema, how attempts are isolated on this host, and
     what needs a person: workers that are silent or not ready, jobs that wait for a definition that no live
     worker serves or in a paused queue, jobs that were put aside or that nothing moves on because their rows
-    were changed by hand, schedules that fail or that nothing fires, places under limits that nobody frees, a
-    clock that is ahead; and what the database's server, or its file and disk, look like.
+    were changed by hand, effects that may or may not have happened, schedules that fail or that nothing
+    fires, webhooks that fail or paused themselves, places under limits that nobody frees, a clock that is
+    ahead; and what the database's server, or its file and disk, look like.
 
     With --mend each job is locked and looked at again: one that has healed by itself is left alone. A queued
     job gets its place in line back, one that waits its timer, and one that is owned without a lease is taken

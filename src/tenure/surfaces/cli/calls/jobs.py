@@ -41,7 +41,7 @@ _REFUSALS = (JobIsAside, JobNotFound, JobNotWaiting, NoResult, NoSuchEnding, Sev
 """What refuses one job, and leaves the others of the call to be changed."""
 
 
-@click.group(cls=WordedGroup)
+@click.group(cls=WordedGroup, short_help="Look at jobs, change them, and say why one does not run.")
 def jobs() -> None:
     """List, show, follow, cancel, reschedule, give up, replay and purge jobs, and say why one does not run.
 

@@ -137,7 +137,7 @@ def revoke(parts: Parts, key: str, database: str) -> None:
     click.echo(f"{plain(key)} is revoked")
 
 
-@click.command()
+@click.command(short_help="List what was changed, and by whom, the latest first.")
 @click.option(
     "--limit",
     type=click.IntRange(1, LARGEST_PAGE),

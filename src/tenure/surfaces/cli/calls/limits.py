@@ -12,12 +12,12 @@ from tenure.surfaces.cli.database import Parts, database_option, with_client
 from tenure.surfaces.cli.output import is_terminal, json_option, print_json, table
 
 
-@click.group()
+@click.group(short_help="Show and set how many jobs may run at once.")
 def limits() -> None:
     """List limits on how many jobs run at once, and set their sizes without a deploy."""
 
 
-@limits.command("list")
+@limits.command("list", short_help="List limits: how many jobs may run at once, and how many do.")
 @click.argument("name", metavar="[NAME]", required=False)
 @database_option
 @json_option

@@ -20,7 +20,7 @@ def queues() -> None:
     """List, pause and resume queues."""
 
 
-@queues.command("list")
+@queues.command("list", short_help="List queues: what waits, what runs, what is paused.")
 @database_option
 @json_option
 @click.pass_obj
@@ -80,7 +80,7 @@ def pause(
     _show(queue, paused=True, as_json=as_json)
 
 
-@queues.command()
+@queues.command(short_help="Let workers claim jobs from a queue again.")
 @click.argument("queue", metavar="QUEUE")
 @database_option
 @json_option

@@ -31,7 +31,7 @@ _dry_run = click.option(
 )
 
 
-@click.group()
+@click.group(short_help="Show and set how long finished jobs are kept.")
 def retention() -> None:
     """Show and set how long finished jobs are kept, for all definitions or for one.
 
@@ -65,7 +65,7 @@ def _time_option(part: str, text: str) -> Callable[[Any], Any]:
     return click.option(f"--{part}", metavar="DURATION", callback=read_by(inputs.duration), help=text)
 
 
-@retention.command("set")
+@retention.command("set", short_help="Set how long jobs are kept.")
 @_definition
 @_time_option("succeeded", "How long jobs that succeeded are kept.")
 @_time_option("others", "How long jobs that failed, were cancelled or buried are kept.")
@@ -106,7 +106,7 @@ def set_parts(
     _print_changed(with_changes(parts, database, work), definition, as_json=as_json)
 
 
-@retention.command()
+@retention.command(short_help="Set times back to their defaults.")
 @click.argument("names", metavar="[PART]...", nargs=-1, type=click.Choice(PARTS))
 @_definition
 @database_option
@@ -130,7 +130,7 @@ def reset(parts: Parts, names: tuple[str, ...], definition: str, database: str, 
     _print_changed(with_changes(parts, database, work), definition, as_json=as_json)
 
 
-@retention.command()
+@retention.command(short_help="Remove what is kept no longer, now.")
 @_definition
 @_dry_run
 @database_option

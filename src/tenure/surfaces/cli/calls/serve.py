@@ -15,7 +15,7 @@ from tenure.surfaces.cli.process.systemd import ServiceManager
 from tenure.telemetry.logs.logs import EventLog
 
 
-@click.command(cls=WordedCommand)
+@click.command(cls=WordedCommand, short_help="Serve HTTP and run the jobs of APP, in one process.")
 @click.argument("app", required=False)
 @click.option(
     "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else the app's own."

@@ -14,7 +14,7 @@ from tenure.surfaces.cli.process.systemd import ServiceManager
 from tenure.telemetry.logs.logs import EventLog
 
 
-@click.command(cls=WordedCommand)
+@click.command(cls=WordedCommand, short_help="Run the jobs of APP, given as module:attribute.")
 @click.argument("app")
 @click.option(
     "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else the app's own."

@@ -49,7 +49,7 @@ def list_workers(parts: Parts, database: str, as_json: bool) -> None:
         click.echo("no workers", err=True)
 
 
-@workers.command()
+@workers.command(short_help="Ask a worker to claim no more jobs, and to end.")
 @click.argument("worker", metavar="WORKER")
 @database_option
 @click.pass_obj

@@ -101,10 +101,11 @@ def answer(
     database: str,
     as_json: bool,
 ) -> None:
-    """Say whether an effect in doubt has happened: an attempt announced it, and was lost before it was kept.
+    """Say whether an effect in doubt has happened: its attempt began it, and ended before it was on record.
 
-    NAME is the step of the effect. If it happened, the step is done, with the given result; if not, the next
-    attempt tries it again. A job that waits for the answer goes on. Jobs that have ended take answers, too.
+    NAME is the step of the effect. Look where the effect would be, then answer. If it happened, the step is
+    done, with the given result; if not, the next attempt does it. A job that waits for the answer goes on.
+    Jobs that have ended take answers, too.
     """
     if happened is None:
         raise InvalidInput("--happened", "is missing", "give it, or --did-not-happen")

@@ -35,10 +35,10 @@ name_argument = click.argument("name", metavar="[NAMESPACE/]NAME", callback=read
 
 @click.group()
 def schedules() -> None:
-    """List schedules, see when they fire and what became of it, and change them."""
+    """Show schedules, their next and past runs, and change them."""
 
 
-@schedules.command("list")
+@schedules.command("list", short_help="List schedules by name, with their next and last ticks.")
 @click.option("--definition", metavar="KEY", help="Only schedules of this definition.")
 @database_option
 @json_option

@@ -13,7 +13,7 @@ from tenure.surfaces.cli.process.systemd import ServiceManager
 from tenure.telemetry.logs.logs import EventLog
 
 
-@click.command()
+@click.command(short_help="Fire schedules, send webhooks, queue due jobs; run none.")
 @click.option(
     "--database", metavar="URL", help="Database of the jobs; default: TENURE_DATABASE, else tenure.toml."
 )

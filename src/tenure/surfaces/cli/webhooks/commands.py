@@ -37,10 +37,10 @@ webhook_argument = click.argument("webhook", metavar="ID", callback=read_by(_id)
 
 @click.group()
 def webhooks() -> None:
-    """Send events to your own servers, see what became of them, and send them again."""
+    """Send events to your own servers, and see what became of them."""
 
 
-@webhooks.command("list")
+@webhooks.command("list", short_help="List webhooks, and how their deliveries do.")
 @click.option("--namespace", metavar="NAME", help="Only webhooks of this namespace.")
 @database_option
 @json_option
@@ -169,7 +169,7 @@ def resume(parts: Parts, webhook: UUID, catch_up: bool, database: str, as_json: 
     )
 
 
-@webhooks.command()
+@webhooks.command(short_help="Send a webhook something that is no event.")
 @webhook_argument
 @database_option
 @json_option
@@ -179,7 +179,7 @@ def test(parts: Parts, webhook: UUID, database: str, as_json: bool) -> None:
     deliver(*(parts, database, "test", str(webhook)), lambda webhooks: webhooks.test(webhook), as_json)
 
 
-@webhooks.command()
+@webhooks.command(short_help="List the deliveries of a webhook, the latest first.")
 @webhook_argument
 @click.option(
     "--state", type=click.Choice([one.value for one in DeliveryState]), help="Only those in this state."
@@ -210,7 +210,7 @@ def deliveries(
         click.echo("no deliveries", err=True)
 
 
-@webhooks.command()
+@webhooks.command(short_help="Send one delivery again, or all since a time.")
 @webhook_argument
 @click.argument("message", metavar="[MESSAGE]", required=False)
 @moment_option("--since", "Send everything since this time again, as far as events are still kept.")

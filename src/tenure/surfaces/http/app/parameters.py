@@ -48,6 +48,18 @@ IN_PATH: dict[str, dict[str, Any]] = {
 }
 """What the variable parts of paths may be."""
 
+PATH_TEXTS = {
+    "key": "the key of a definition, such as `email.welcome`",
+    "version": "a version of it",
+    "name": "the name that it was given",
+    "workerId": "the id of the worker, as the list of workers has it",
+    "message": "the id of the delivery, which the receiver gets as `webhook-id`",
+    "signal": "the name that the job waits for; without `/`, `#` and `?`",
+    "step": "the name of the step; its second use in one attempt is `name#2`",
+    "effect": "the step of the effect, as `effectsInDoubt` of the job has it",
+}
+"""What they mean, where their names do not say it."""
+
 
 def _page_size(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= LARGEST_PAGE:

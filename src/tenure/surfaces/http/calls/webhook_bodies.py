@@ -42,7 +42,7 @@ def new_webhook(body: NewWebhookBody, request: Request) -> NewWebhook:
 
 
 def changed_webhook(known: NewWebhook, body: WebhookChange, creator: str | None) -> NewWebhook:
-    """A webhook with what a body changes: whoever changes it answers for what it sends from then on."""
+    """A webhook with what a body changes; from then on the key of this caller decides what it may be sent."""
     return replace(known, creator=creator, **_sent(body))
 
 

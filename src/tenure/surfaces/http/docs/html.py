@@ -10,7 +10,7 @@ from typing import Any
 
 from tenure.api.problem import KINDS
 from tenure.surfaces.http.app.routes import JSON, Route
-from tenure.surfaces.http.docs.schema_text import Schema, SchemaText
+from tenure.surfaces.http.docs.schema_text import Schema, SchemaText, details
 
 _STYLE = """
 :root{color-scheme:light dark;--text:#1b1f24;--soft:#57606a;--line:#d7dce2;--ground:#fff;--raised:#f5f7f9;
@@ -101,13 +101,15 @@ class _DocsPage:
             (one["name"], one["schema"], one.get("description", "")) for one in operation["parameters"]
         ]
         body = operation.get("requestBody", {}).get("content", {}).get(JSON, {}).get("schema")
-        tables = self._table("in the address", parameters) + (
-            "" if body is None else self._table("in the body", self._fields(body))
-        )
+        tables = self._table("in the address", parameters)
+        if body is not None:
+            tables += f"<p>{_with_code(self._wording.about(body))}</p>"
+            tables += self._table("in the body", self._fields(body))
         return (
             f'<article><h3><span class="method {route.method.lower()}">{route.method}</span>'
             f'<code>{escape(route.path)}</code><span class="scope">{scope}</span></h3>'
-            f"<p>{escape(route.summary)}.</p>{tables}{_answers(route)}</article>"
+            f"<p>{escape(route.summary)}. {_with_code(details(operation['description']))}</p>"
+            f"{tables}{_answers(route)}</article>"
         )
 
     def _fields(self, schema: Schema) -> list[tuple[str, Schema, str]]:
@@ -126,13 +128,13 @@ class _DocsPage:
         return {self._wording.kind(part): part for part in objects if self._fields(part)}
 
     def _shape(self, name: str, schema: Schema) -> str:
-        description = escape(self._wording.resolved(schema).get("description", ""))
+        description = _with_code(self._wording.about(schema))
         fields = self._table("", self._fields(schema))
         return f'<article id="{name}"><h3>{name}</h3><p>{description}</p>{fields}</article>'
 
     def _table(self, title: str, rows: Iterable[tuple[str, Schema, str]]) -> str:
         cells = "".join(
-            f"<tr><th><code>{escape(name)}</code></th><td>{_described(text)}"
+            f"<tr><th><code>{escape(name)}</code></th><td>{f'{_with_code(text)}: ' if text else ''}"
             f'<span class="soft">{escape(self._wording.kind(schema))}</span></td></tr>'
             for name, schema, text in rows
         )
@@ -146,7 +148,6 @@ def _answers(route: Route) -> str:
     return f'<p class="soft">Answers {"; ".join([done, *own])}</p>'
 
 
-def _described(text: str) -> str:
-    """A description as HTML, with backquoted text as code."""
-    shown = _CODE.sub(r"<code>\1</code>", escape(text))
-    return f"{shown}: " if text else ""
+def _with_code(text: str) -> str:
+    """A text as HTML, with what is backquoted as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))

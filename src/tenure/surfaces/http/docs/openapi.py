@@ -9,7 +9,7 @@ from tenure.api.problem import KINDS, Problem
 from tenure.api.views import Accepted
 from tenure.core.model.states import DEAD_LETTERS, FINAL, UNFINISHED, State
 from tenure.surfaces.http.app.decoding import MOST_REPEATS
-from tenure.surfaces.http.app.parameters import IN_PATH
+from tenure.surfaces.http.app.parameters import IN_PATH, PATH_TEXTS
 from tenure.surfaces.http.app.routes import EVENT_STREAM, Parameter, Route
 from tenure.version import __version__
 
@@ -143,7 +143,9 @@ def _operation(route: Route, by_type: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _in_path(name: str) -> Schema:
-    return {"name": name, "in": "path", "required": True, "schema": IN_PATH.get(name, {"type": "string"})}
+    schema = IN_PATH.get(name, {"type": "string"})
+    text = {"description": PATH_TEXTS[name]} if name in PATH_TEXTS else {}
+    return {"name": name, "in": "path", "required": True, **text, "schema": schema}
 
 
 def _in_query(parameter: Parameter) -> Schema:

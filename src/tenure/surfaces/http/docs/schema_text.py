@@ -14,6 +14,10 @@ class SchemaText:
     def __init__(self, schemas: Mapping[str, Schema]) -> None:
         self._schemas = schemas
 
+    def about(self, schema: Schema) -> str:
+        """What an object says of itself, on one line: what its fields mean together."""
+        return " ".join(self.resolved(schema).get("description", "").split())
+
     def resolved(self, schema: Schema) -> Schema:
         """The schema that a reference names, or the one given."""
         return self._schemas[_name(schema)] if "$ref" in schema else schema
@@ -42,6 +46,11 @@ class SchemaText:
     def _object(self, schema: Schema) -> str:
         values = schema.get("additionalProperties")
         return f"{self.kind(values)}, by name" if isinstance(values, dict) else "object"
+
+
+def details(description: str) -> str:
+    """What a call says behind its first sentence, which is its summary in other words; on one line."""
+    return " ".join(description.partition("\n\n")[2].split())
 
 
 def _many(kind: str) -> str:
