@@ -314,7 +314,11 @@ def summary(error: Failure) -> str:
 def failure(error: Failure, redaction: Redaction) -> Failure:
     """An error, redacted."""
     trace = None if error.traceback is None else redaction.text(error.traceback)
-    return Failure(error.kind, redaction.text(error.message), trace)
+    source = tuple(
+        msgspec.structs.replace(excerpt, text=tuple(redaction.text(line) for line in excerpt.text))
+        for excerpt in error.source
+    )
+    return Failure(error.kind, redaction.text(error.message), trace, source)
 
 
 def _progress(progress: Progress | None, redaction: Redaction) -> Progress | None:

@@ -94,6 +94,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "events": lambda store: store.events(JOB),
     "attempts": lambda store: store.attempts(JOB),
     "page": lambda store: store.page(EVERY_JOB),
+    "briefs": lambda store: store.briefs([JOB]),
     "ending_in": lambda store: store.ending_in("abcdef12"),
     "obstacles": lambda store: store.obstacles(JOB),
     "feed": lambda store: store.feed(),

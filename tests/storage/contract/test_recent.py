@@ -9,7 +9,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.reading import End, Recent
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
-from tests.storage.verbs import claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail
+from tests.storage.verbs import MAIL, claim, enqueue_one, note, recoverable, seconds, settle, succeeded, trail
 
 
 async def test_where_nothing_has_ended_there_is_nothing(store: Store) -> None:
@@ -33,13 +33,15 @@ async def test_an_end_tells_how_long_the_last_attempt_waited_and_ran(store: Stor
     await store.record("a", [trail(second, note())])
     now = await clock.advance(seconds(5))
     await settle(store, [succeeded(second)])
-    assert await store.recent() == Recent(now, None, [End(State.SUCCEEDED, now, seconds(3), seconds(5))])
+    assert await store.recent() == Recent(
+        now, None, [End(State.SUCCEEDED, now, seconds(3), seconds(5), MAIL.definition)]
+    )
 
 
 async def test_a_job_that_never_ran_has_neither_waited_nor_run(store: Store) -> None:
     for requested in ({}, {"hold": True}, {"delay": seconds(60)}):
         await store.cancel([await enqueue_one(store, **requested)])
-    assert (await store.recent()).ends == [End(State.CANCELLED, START, None, None)] * 3
+    assert (await store.recent()).ends == [End(State.CANCELLED, START, None, None, MAIL.definition)] * 3
 
 
 async def test_a_job_cancelled_while_it_waits_again_has_not_run_since(store: Store, clock: Clock) -> None:
@@ -49,7 +51,7 @@ async def test_a_job_cancelled_while_it_waits_again_has_not_run_since(store: Sto
     await store.hand_back("a", unstarted=[owned.lease], killed=[])
     now = await clock.advance(seconds(1))
     await store.cancel([job])
-    assert (await store.recent()).ends == [End(State.CANCELLED, now, None, None)]
+    assert (await store.recent()).ends == [End(State.CANCELLED, now, None, None, MAIL.definition)]
 
 
 async def test_the_last_events_tell_since_when_all_is_there(store: Store, clock: Clock) -> None:

@@ -219,6 +219,10 @@ async def _ending_in(store: Store, scene: Scene) -> int:
     return len(await store.ending_in(scene.held[0].hex[-8:], among=1_000))
 
 
+async def _briefs(store: Store, scene: Scene) -> int:
+    return len(await store.briefs([*scene.failed[:10], *scene.in_line[:10]]))
+
+
 async def _claim_these(store: Store, scene: Scene) -> int:
     """Of jobs that others stand before."""
     order = Order(worker="a", lines=(MAIL,), limit=20)
@@ -298,6 +302,7 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "workers": (_workers, 1),
     "what is in the way of a job": (_obstacles, 2),
     "a job by the end of its id": (_ending_in, 1),
+    "what lists tell of jobs": (_briefs, 20),
     **CLAIMS,
     "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),
     "a turn that settles": (claiming((MAIL, REPORT), _MANY, reports=True), _MANY + 20),

@@ -5,8 +5,9 @@ left is not known here: the store counts them, and turns `Recoverable` into a fa
 """
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
+from itertools import islice
 
 from msgspec import Struct
 
@@ -23,11 +24,20 @@ from tenure.core.model.outcome import Outcome, Recoverable, Stopped, Succeeded, 
 from tenure.core.model.policy import RetryPolicy
 from tenure.core.values.bounds import HORIZON
 from tenure.core.values.documents import Document
-from tenure.core.values.failure import Failure
+from tenure.core.values.failure import (
+    LONGEST_EXCERPT_FILE,
+    LONGEST_EXCERPT_LINE,
+    MOST_EXCERPT_LINES,
+    MOST_EXCERPTS,
+    Excerpt,
+    Failure,
+)
 from tenure.core.values.text import storable
 
 LONGEST_MESSAGE = 8_192
 LONGEST_TRACEBACK = 65_536
+LAST_LINE = 10_000_000
+"""Of a source file; what a process claims to be behind it is a mistake."""
 
 OUT_OF_MEMORY = (
     "the attempt took more memory than it may, or than there was; its definition's memory, or else "
@@ -173,9 +183,10 @@ def unkept_kind(error: InvalidJson) -> str:
     return "ResultTooLarge" if error.code == "too-large" else "ResultNotJson"
 
 
-def failure_of(kind: str, message: str, trace: str | None) -> Failure:
+def failure_of(kind: str, message: str, trace: str | None, source: Iterable[Excerpt] = ()) -> Failure:
     """A failure, cut to the length that is kept."""
-    return Failure(kind, _head(message), None if trace is None else _tail(trace))
+    excerpts = tuple(_cut(one) for one in islice(source, MOST_EXCERPTS))
+    return Failure(kind, _head(message), None if trace is None else _tail(trace), excerpts)
 
 
 def qualified_name(kind: type) -> str:
@@ -237,6 +248,13 @@ def _message(error: BaseException) -> str:
 
 def _head(text: str) -> str:
     return storable(text).encode()[:LONGEST_MESSAGE].decode(errors="ignore")
+
+
+def _cut(excerpt: Excerpt) -> Excerpt:
+    lines = tuple(storable(line)[:LONGEST_EXCERPT_LINE] for line in excerpt.text[:MOST_EXCERPT_LINES])
+    file = storable(excerpt.file)[-LONGEST_EXCERPT_FILE:]
+    line, first = (min(max(number, 0), LAST_LINE) for number in (excerpt.line, excerpt.first))
+    return Excerpt(file, line, first, lines)
 
 
 def _tail(text: str) -> str:

@@ -15,6 +15,7 @@ from tenure.core.model.states import STEPS, State
 from tenure.core.model.trail import CUSTOM, HOOK_FAILED, RESCHEDULED
 from tenure.core.values import fingerprint
 from tenure.core.values.bounds import CALENDAR, LARGEST_NUMBER, named, whole, within
+from tenure.core.values.documents import Document
 
 EVENT_TYPES = tuple(dict.fromkeys([*(step.event for step in STEPS), RESCHEDULED, HOOK_FAILED]))
 """The types of events, beside `custom:<name>`."""
@@ -85,6 +86,20 @@ class Listed(Struct, frozen=True, kw_only=True):
     updated_at: datetime
     aside_at: datetime | None = None
     """Since when it is aside, because the database refuses to move it."""
+
+
+class Brief(Struct, frozen=True, kw_only=True):
+    """What lists tell of a job besides its state: its params unless they are long, and who had to do with it.
+
+    `worker` owns it or had its last attempt; `error` is the kind and the message of that attempt's error, the
+    message cut.
+    """
+
+    job: UUID
+    params: Document | None
+    creator: str | None
+    worker: str | None
+    error: tuple[str, str] | None
 
 
 class Page(Struct, frozen=True):
@@ -174,6 +189,7 @@ class End(Struct, frozen=True):
     at: datetime
     waited: timedelta | None
     ran: timedelta | None
+    definition: str
 
 
 class Recent(Struct, frozen=True):

@@ -14,7 +14,7 @@ from tenure.core.model.states import UNFINISHED, State
 from tenure.core.model.trail import Logged
 from tenure.core.reports.failures import Count, DeadGroups
 from tenure.core.reports.operations import Definition, LineStatus, Replayed, WorkerStatus
-from tenure.core.reports.reading import Filter, Page
+from tenure.core.reports.reading import Brief, Filter, Page
 from tenure.core.reports.why import Why
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.engine.client import log_tail
@@ -288,6 +288,10 @@ class JobClient:
     ) -> Page:
         """Jobs in order of creation, from after `after` on; the store decides how many the page holds."""
         return await self._store.page(which, after=after, newest_first=newest_first, limit=limit)
+
+    async def briefs(self, jobs: Collection[UUID]) -> dict[UUID, Brief]:
+        """What lists tell of these jobs besides their state, at most 200 of them."""
+        return await self._store.briefs(jobs)
 
     async def counts(self, which: Filter) -> dict[State, Count]:
         """How many jobs are in each state, whatever states the filter names; of many, the newest count."""

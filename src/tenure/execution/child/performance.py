@@ -20,6 +20,7 @@ from tenure.core.errors import InvalidJson
 from tenure.core.model.retry import HandlerReport, OutOfMemory, Returned, describe, unkept
 from tenure.core.values.documents import NULL, write
 from tenure.core.values.failure import Failure
+from tenure.execution.child.own_source import source_of
 from tenure.execution.handler.context import Context
 from tenure.execution.handler.handler import App, Handler
 from tenure.execution.handler.tracing import enter, leave
@@ -148,9 +149,9 @@ def report_of(error: BaseException) -> HandlerReport:
         open_the_reserve()
         return OutOfMemory()
     raised = describe(error.with_traceback(handler_traceback(error.__traceback__)))
-    if not (limit := met_by(error)):
-        return raised
-    return replace(raised, error=replace(raised.error, message=f"{raised.error.message}{limit}"))
+    limit = met_by(error) or ""
+    told = replace(raised.error, message=f"{raised.error.message}{limit}", source=source_of(error))
+    return replace(raised, error=told)
 
 
 def handler_traceback(traceback: TracebackType | None) -> TracebackType | None:

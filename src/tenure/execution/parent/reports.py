@@ -223,7 +223,7 @@ def _problem_with(asked: WaitAsked) -> str | None:
 
 def sanitized_failure(error: Failure) -> Failure:
     """A failure that a child reported, within bounds."""
-    return failure_of(storable(error.kind)[:_LONGEST_NAME], error.message, error.traceback)
+    return failure_of(storable(error.kind)[:_LONGEST_NAME], error.message, error.traceback, error.source)
 
 
 def _payload(text: str | None) -> Document | None:

@@ -1,5 +1,6 @@
 """The verbs of a store that only read; part of the storage contract."""
 
+from collections.abc import Collection
 from typing import Protocol
 from uuid import UUID
 
@@ -7,7 +8,7 @@ from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.trail import Logged
 from tenure.core.reports.obstacles import Obstacles
-from tenure.core.reports.reading import FeedEntry, Filter, Page, Position, Recent
+from tenure.core.reports.reading import Brief, FeedEntry, Filter, Page, Position, Recent
 from tenure.core.values.bounds import LARGEST_FEED, MOST_LOOKED_AT
 
 
@@ -57,6 +58,12 @@ class ReadingStore(Protocol):
         moves between two pages may be seen or missed, but no other job is missed or seen twice. Jobs whose
         caller chose the id are listed where their id puts them; `created_after` and `created_before` find
         them only if the id's time is within a day of the truth.
+        """
+
+    async def briefs(self, jobs: Collection[UUID]) -> dict[UUID, Brief]:
+        """What lists tell of these jobs, at most 200 of them; those that are gone are left out.
+
+        Params of more than 4,096 characters and what is behind the first 1,000 of a message are not read.
         """
 
     async def ending_in(

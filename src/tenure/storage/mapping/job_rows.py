@@ -80,7 +80,7 @@ def written_failure(error: Failure) -> str:
     """A failure as JSON. The text of an exception must never keep its attempt from being settled."""
     trace = None if error.traceback is None else storable(error.traceback)
     kept = _RecordedFailure(
-        storable(error.kind), storable(error.message), trace, fingerprint=fingerprint(error)
+        storable(error.kind), storable(error.message), trace, error.source, fingerprint=fingerprint(error)
     )
     return _encode(kept).decode()
 

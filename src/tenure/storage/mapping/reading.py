@@ -19,7 +19,7 @@ from tenure.core.reports.operations import (
     WorkerInfo,
     WorkerStatus,
 )
-from tenure.core.reports.reading import End, FeedEntry, Listed, Outlook, Position, Recent
+from tenure.core.reports.reading import Brief, End, FeedEntry, Listed, Outlook, Position, Recent
 from tenure.core.webhooks.webhook import FAILURES_TO_CLOSE, MOST_AT_ONCE
 from tenure.storage.mapping.job_rows import event_from, tags_of
 from tenure.storage.mapping.values import Row
@@ -29,6 +29,9 @@ _lines = msgspec.json.Decoder(tuple[tuple[str, str, int], ...]).decode
 _SAME_IN_LIST = tuple(name for name in Listed.__struct_fields__ if name not in ("state", "tags"))
 _EVENT = Event.__struct_fields__
 
+BRIEF = {"longest_params": 4096, "longest_message": 1000}
+"""What `briefs` is told: how much of a job it reads."""
+
 AT_ONCE = {"at_once": MOST_AT_ONCE, "closed_from": FAILURES_TO_CLOSE}
 """What `outlook` is told about deliveries: how many of a webhook are tried at a time, and when only one."""
 
@@ -37,6 +40,17 @@ def listed_from(row: Row) -> Listed:
     """A row of `page.rows`."""
     return Listed(
         **{name: row[name] for name in _SAME_IN_LIST}, state=State(row["state"]), tags=tags_of(row["tags"])
+    )
+
+
+def brief_from(row: Row) -> Brief:
+    """A row of `briefs`."""
+    return Brief(
+        job=row["id"],
+        params=row["params"],
+        creator=row["creator"],
+        worker=row["worker"],
+        error=None if row["kind"] is None else (row["kind"], row["message"] or ""),
     )
 
 
@@ -80,6 +94,7 @@ def _end_from(row: Row) -> End:
         at,
         started - queued if has_run and queued is not None else None,
         at - started if has_run else None,
+        row["definition"],
     )
 
 

@@ -36,8 +36,36 @@ def test_an_id_is_that_job() -> None:
     assert read(str(job).upper()).job == job
 
 
+def test_words_that_no_index_has_are_kept_apart_and_match_no_filter() -> None:
+    search = read('queue:mail error:"no route" param.customer.id:7 key:a:b worker:mill-1 schedule:nightly')
+    assert search.fields == {"queue": "mail"}
+    assert search.looks == {
+        "error": "no route",
+        "param.customer.id": "7",
+        "key": "a:b",
+        "worker": "mill-1",
+        "schedule": "nightly",
+    }
+    with pytest.raises(InvalidInput):  # what is done to all that match must not be done to more
+        search.filter(frozenset(), None)
+
+
 @pytest.mark.parametrize(
-    "text", ["colour:red", "queue:", "queue:a queue:b", "after:yesterday", "<script>", "a" * 500, "tag:a/b"]
+    "text",
+    [
+        "error:",
+        "param.:x",
+        "param:x",
+        'error:""',
+        "key:a key:b",
+        "colour:red",
+        "queue:",
+        "queue:a queue:b",
+        "after:yesterday",
+        "<script>",
+        "a" * 500,
+        "tag:a/b",
+    ],
 )
 def test_what_cannot_be_sought_is_refused_with_the_way_out(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:

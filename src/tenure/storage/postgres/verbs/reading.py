@@ -15,7 +15,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
-from tenure.core.reports.reading import START, FeedEntry, Filter, Outlook, Page, Position, Recent
+from tenure.core.reports.reading import START, Brief, FeedEntry, Filter, Outlook, Page, Position, Recent
 from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName
 from tenure.storage.mapping import overview, paging, reading
@@ -102,6 +102,13 @@ class Reading(Database):
         found = await self._pool.run("page.scope", **named, queued=State.QUEUED in which.states)
         queued = {row["line"]: row["queued"] for row in found if row["queued"]}
         return [row["line"] for row in found] if narrow else None, queued
+
+    async def briefs(self, jobs: Collection[UUID]) -> dict[UUID, Brief]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        found = [
+            reading.brief_from(row) for row in await self._pool.run("briefs", ids=list(jobs), **reading.BRIEF)
+        ]
+        return {one.job: one for one in found}
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

@@ -17,7 +17,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
-from tenure.core.reports.reading import START, FeedEntry, Filter, Outlook, Page, Position, Recent
+from tenure.core.reports.reading import START, Brief, FeedEntry, Filter, Outlook, Page, Position, Recent
 from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName, Wakeups
 from tenure.storage.mapping import overview, paging, reading
@@ -100,6 +100,11 @@ class Reading(Database):
             states=_written(which.states) if which.states else None,
             **_narrowing(which),
         )
+
+    async def briefs(self, jobs: Collection[UUID]) -> dict[UUID, Brief]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        found = await self._read("briefs", reading.brief_from, jobs=_written(list(jobs)), **reading.BRIEF)
+        return {one.job: one for one in found}
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

@@ -13,12 +13,14 @@ from tenure.core.reports.reading import Filter, Page
 from tenure.core.values.bounds import MOST_LOOKED_AT
 from tenure.surfaces.dashboard.pages import search
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
+from tenure.surfaces.dashboard.pages.look import Looked, brief_params, look
 from tenure.surfaces.dashboard.pages.search import Search
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 
 PAGE = 50
+MOST_ALIKE = 10
 MOST_SCANS = 5
 """How many parts of the list are scanned for one page while nothing matches."""
 
@@ -30,7 +32,7 @@ class Pill(Struct, frozen=True):
     """A state to filter the list by, or to remove from the filter."""
 
     state: State
-    count: Count
+    count: Count | None
     href: str
     is_on: bool
 
@@ -59,12 +61,21 @@ class Listing(Struct, frozen=True):
         """The filter for its jobs."""
         return self.search.filter(frozenset(self.states), namespace)
 
-    def pills(self, counts: Mapping[State, Count]) -> list[Pill]:
-        """The states to filter by."""
+    def wide_filter(self, namespace: str | None) -> Filter:
+        """The filter without the words that no index has."""
+        return self.search.wide_filter(frozenset(self.states), namespace)
+
+    def pills(self, counts: Mapping[State, Count] | None) -> list[Pill]:
+        """The states to filter by; all of them, without numbers, where nothing was counted."""
         return [
-            Pill(state, counts[state], self.with_states(_toggled(self.states, state)), state in self.states)
+            Pill(
+                state,
+                None if counts is None else counts[state],
+                self.with_states(_toggled(self.states, state)),
+                state in self.states,
+            )
             for state in State
-            if counts[state].n or state in ALWAYS_SHOWN or state in self.states
+            if counts is None or counts[state].n or state in ALWAYS_SHOWN or state in self.states
         ]
 
 
@@ -82,17 +93,22 @@ async def jobs(context: AppContext, request: Request) -> Response:
     if wanted.ending and (response := await _ending_in(context, request, wanted)):
         return response
     listing = Listing(wanted, states, query.get("sort") != "createdAt")
-    which = listing.filter(request.caller.namespace)
+    which = listing.wide_filter(request.caller.namespace)
     bind = msgspec.json.encode([which, listing.newest_first], order="deterministic")
+    bind += msgspec.json.encode(wanted.looks, order="sorted")
     after = cursors.read_job(query["cursor"], bind) if "cursor" in query else None
-    page = await _found(context, listing, which, after)
-    counts = await context.client.counts(which)
+    looked = await _found(context, listing, which, after)
+    page = looked.page
+    counts = None if wanted.looks else await context.client.counts(which)
+    briefs = await context.client.briefs([job.id for job in page.jobs])
     return render(
         request,
         "jobs.html",
         fragment="_jobs.html",
         listing=listing,
         jobs=page.jobs,
+        params={job: brief_params(brief.params, context) for job, brief in briefs.items()},
+        among=looked.among,
         pills=listing.pills(counts),
         is_start=after is None,
         most_looked_at=MOST_LOOKED_AT,
@@ -104,18 +120,33 @@ async def jobs(context: AppContext, request: Request) -> Response:
 
 
 async def _ending_in(context: AppContext, request: Request, wanted: Search) -> Response | None:
-    """The job whose id ends so, or a choice of several; None if there is none."""
+    """The job whose id ends or begins so, or a choice of several; None if there is none."""
     alike = await context.client.ending_in(wanted.ending, namespace=request.caller.namespace)
+    place = "end in"
+    if not alike:
+        alike, place = await _beginning_with(context, request, wanted.ending), "begin with"
     if len(alike) == 1:
         return see_other(job_address(alike[0]))
     if not alike:
         return None
-    problem = f"Several jobs have ids that end in {wanted.ending}."
+    problem = f"Several jobs have ids that {place} {wanted.ending}."
     return render(request, "jobs_fault.html", text=wanted.text, problem=problem, alike=alike)
 
 
-async def _found(context: AppContext, listing: Listing, which: Filter, after: UUID | None) -> Page:
+async def _beginning_with(context: AppContext, request: Request, beginning: str) -> list[UUID]:
+    """The first jobs whose ids begin so; ids are sorted."""
+    low = int(beginning.ljust(32, "0"), 16)
+    which = Filter(namespace=request.caller.namespace)
+    after = UUID(int=max(low - 1, 0))
+    page = await context.client.page(which, after=after, newest_first=False, limit=MOST_ALIKE)
+    return [job.id for job in page.jobs if job.id.hex.startswith(beginning)]
+
+
+async def _found(context: AppContext, listing: Listing, which: Filter, after: UUID | None) -> Looked:
     """A page of the list. A rare match need not be in the first part that a store scans."""
+    looks, newest_first = listing.search.looks, listing.newest_first
+    if looks:
+        return await look(context, which, looks, after=after, newest_first=newest_first, limit=PAGE)
     page = Page([], after)
     for _ in range(MOST_SCANS):
         page = await context.client.page(
@@ -123,7 +154,7 @@ async def _found(context: AppContext, listing: Listing, which: Filter, after: UU
         )
         if page.jobs or page.next is None:
             break
-    return page
+    return Looked(page)
 
 
 def _toggled(states: Sequence[State], state: State) -> list[State]:

@@ -1,10 +1,12 @@
 """The search box: `definition:email.welcome queue:mail tag:urgent`, a definition's name, or a job's id.
 
-The eight characters at the end of an id, which lists show, find their job, too.
+Eight characters or more from the beginning of an id, or from its end, which lists show, find their job, too.
+Some words no index has, such as `error:` and `param.to:`; they are looked for among the newest jobs. A value
+with spaces stands in quotation marks.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -25,26 +27,41 @@ _FIELDS = {
     "after": "created_after",
     "before": "created_before",
 }
-_ENDING = re.compile(r"[0-9a-f]{8,12}", re.IGNORECASE | re.ASCII)
+LOOKED_FOR = ("error", "worker", "schedule", "key")
+"""Words that no index has, beside `param.NAME`."""
+
+_PARAM = re.compile(r"param\.[^\s:\"]{1,120}")
+_PART = re.compile(r"""((?:[^\s":]+:)?)"([^"]*)"|(\S+)""")
+_END_OF_ID = re.compile(r"[0-9a-f]{8,12}", re.IGNORECASE | re.ASCII)
 _MOMENTS = frozenset({"after", "before"})
-_WAY_OUT = "write a definition's name, a job's id, or one of " + ", ".join(f"{word}:…" for word in _FIELDS)
+_WORDS = (*_FIELDS, *LOOKED_FOR, "param.NAME")
+_WAY_OUT = "write a definition's name, a job's id, or one of " + ", ".join(f"{word}:…" for word in _WORDS)
 
 
 class Search(Struct, frozen=True):
     """The search, as fields of a filter; `job` if it is the id of one.
 
-    `ending` is what may be the end of an id; where no job has such an id, it is a definition's name.
+    `ending` is what may be the end of an id, or its beginning; where no job has such an id, it is a
+    definition's name. `looks` are words that no index has, with their values.
     """
 
     text: str = ""
     fields: Mapping[str, Any] = {}
     job: UUID | None = None
     ending: str = ""
+    looks: Mapping[str, str] = {}
 
     def filter(self, states: frozenset[State], namespace: str | None) -> Filter:
-        """The filter for this search in these states. Raises InvalidInput for an invalid name."""
+        """The filter for all that match in these states. Raises InvalidInput where no filter says that."""
         if self.job is not None:  # without this it would match every job
             raise InvalidInput("search", "names one job", "open its page")
+        if self.looks:
+            words = " and ".join(f"{word}:" for word in self.looks)
+            raise InvalidInput("search", f"has {words}, which only looks at some jobs", "select the jobs")
+        return self.wide_filter(states, namespace)
+
+    def wide_filter(self, states: frozenset[State], namespace: str | None) -> Filter:
+        """The filter without the words that no index has: it matches more. Raises InvalidInput."""
         return Filter(states=states, namespace=namespace, **self.fields)
 
 
@@ -54,20 +71,35 @@ def read(text: str) -> Search:
     if len(text) > LONGEST:
         raise InvalidInput("search", f"has {len(text):,} characters", f"give at most {LONGEST}")
     fields: dict[str, Any] = {}
-    for part in text.split():
-        word, colon, value = part.partition(":")
-        if not colon:
-            if job := _job(part):
-                return Search(text, {}, job)
-            word, value = "definition", part
-        if word not in _FIELDS:
+    looks: dict[str, Any] = {}
+    for word, value in _parts(text):
+        if not word and (job := _job(value)):
+            return Search(text, {}, job)
+        found, field = (
+            (fields, _FIELDS.get(word or "definition")) if word not in LOOKED_FOR else (looks, word)
+        )
+        if field is None and _PARAM.fullmatch(word):
+            found, field = looks, word
+        if field is None:
             raise InvalidInput("search", f"has {word!r:.64}, which is no search word", _WAY_OUT)
-        if _FIELDS[word] in fields:
+        if field in found:
             raise InvalidInput("search", f"has {word} twice", "give it once")
-        fields[_FIELDS[word]] = inputs.moment(value) if word in _MOMENTS else value
-    search = Search(text, fields, ending=text.lower() if _ENDING.fullmatch(text) else "")
-    search.filter(frozenset(), None)
+        if not value:
+            raise InvalidInput("search", f"has nothing behind {word}:", "write what it is to be")
+        found[field] = inputs.moment(value) if word in _MOMENTS else value
+    search = Search(text, fields, ending=text.lower() if _END_OF_ID.fullmatch(text) else "", looks=looks)
+    search.wide_filter(frozenset(), None)
     return search
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """The words of a search with their values; a part that is no such pair has no word."""
+    for found in _PART.finditer(text):
+        if found[3] is None:
+            yield found[1].removesuffix(":"), found[2]
+        else:
+            word, colon, value = found[3].partition(":")
+            yield (word, value) if colon else ("", word)
 
 
 def _job(text: str) -> UUID | None:
