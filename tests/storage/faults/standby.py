@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import signal
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -32,7 +33,10 @@ class Primary(OwnServer):
         assert self._process is not None
         # Its processes would go on for a moment without the first of them, and finish what they are at.
         for pid in (self._process.pid, *descendants(self._process.pid)):
-            os.kill(pid, signal.SIGKILL)
+            with suppress(
+                ProcessLookupError
+            ):  # those that notice the end of the first may end before their turn
+                os.kill(pid, signal.SIGKILL)
         self._process.wait()
         self._process = None
 
