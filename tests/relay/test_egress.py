@@ -152,6 +152,31 @@ async def test_of_an_endless_answer_little_is_read(receiver: Receiver) -> None:
     assert written < 400 * MOST_READ  # what the buffers of both ends take
 
 
+def flooding(head: bytes, part: bytes) -> receivers.Behaviour:
+    """Begins in this way, and goes on with the same part for ever."""
+
+    async def flood(_: receivers.Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while True:
+            writer.write(part)
+            await writer.drain()
+
+    return flood
+
+
+async def test_of_answers_before_the_answer_little_is_read(receiver: Receiver) -> None:
+    """A client of HTTP reads past interim answers, however many come."""
+    receiver.behave = flooding(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+    status, problem, _ = await _post(receiver, Names(["127.0.0.1"]))
+    assert (status, problem) == (None, "more than 256 KiB came, and no status")
+
+
+async def test_a_body_in_the_smallest_pieces_is_an_answer(receiver: Receiver) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    receiver.behave = flooding(head, (b"1;" + b"x" * 1000 + b"\r\n.\r\n") * 10)
+    assert (await _post(receiver, Names(["127.0.0.1"]))) == Answer(200)
+
+
 @pytest.mark.parametrize("behave", [receivers.hang, receivers.drip])
 async def test_an_answer_without_an_end_is_waited_for_as_long_as_was_said(
     receiver: Receiver, behave: receivers.Behaviour

@@ -14,6 +14,7 @@ from tenure.core.webhooks.delivery import (
     Try,
 )
 from tenure.core.webhooks.webhook import NewWebhook, Webhook, types_of
+from tenure.relay.subscriptions import interested
 from tenure.storage.contract.store import Store
 from tests.storage.races.requests import StoreCall
 from tests.storage.verbs import seconds
@@ -82,14 +83,7 @@ async def fans_out(store: Store, cursor: Cursor, limit: int = 1000) -> StoreCall
         if isinstance(one, Webhook) and one.paused_at is None and cursor.webhook in (None, one.id)
     ]
     scanned = await store.scan(cursor.position, types=types_of(hooks), until=cursor.until, limit=limit)
-    new = [
-        delivery_of(one.id, event)
-        for event in scanned.events
-        for one in hooks
-        if event.entry.event.type in one.asked.types
-        and (event.entry.position > one.after if cursor.webhook is None else True)
-        and (cursor.since is None or event.entry.event.at >= cursor.since)
-    ]
+    new = [delivery_of(one.id, event) for event in scanned.events for one in interested(hooks, event, cursor)]
     return StoreCall("fan_out", (cursor, scanned.position, new), {"is_end": scanned.is_end})
 
 

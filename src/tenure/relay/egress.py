@@ -8,8 +8,9 @@ Redirects are not followed and proxies are not asked. Of an answer only its stat
 import asyncio
 import ssl
 from collections.abc import Iterable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from ipaddress import ip_address
+from typing import Any
 
 import httpcore
 import httpx
@@ -18,6 +19,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.webhooks.endpoint import Endpoint, read_url
 from tenure.core.webhooks.reach import Reach
 from tenure.relay.answer import Answer
+from tenure.relay.bounded_stream import MOST_RECEIVED, AnswerTooLong, BoundedStream
 from tenure.relay.names import NameLookups, Resolve
 
 MOST_READ = 64 * 1024
@@ -59,10 +61,13 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         share = None if timeout is None else timeout / len(found)
         for address in found[:-1]:
             try:
-                return await self._network.connect_tcp(address, port, share, local_address, socket_options)
+                return await self._connected(address, port, share, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
-        return await self._network.connect_tcp(found[-1], port, share, local_address, socket_options)
+        return await self._connected(found[-1], port, share, local_address, socket_options)
+
+    async def _connected(self, address: str, *how: Any) -> httpcore.AsyncNetworkStream:
+        return BoundedStream(await self._network.connect_tcp(address, *how))
 
     async def _checked(self, host: str, port: int) -> list[str]:
         try:
@@ -104,6 +109,8 @@ class Egress:
             return Answer(None, str(error))
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
             return Answer(None, f"cannot connect: {_reason(error)}")
+        except AnswerTooLong:
+            return Answer(None, f"more than {MOST_RECEIVED // 1024} KiB came, and no status")
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
             # What these errors say may quote the answer, which is not kept.
             return Answer(None, "the connection ended before a whole answer, or the answer was no HTTP")
@@ -152,10 +159,11 @@ async def _posted(
     ) as response:
         read = 0
         async with aclosing(response.aiter_stream()) as parts:  # type: ignore[type-var]
-            async for part in parts:
-                read += len(part)
-                if read >= MOST_READ:
-                    break
+            with suppress(AnswerTooLong):  # its status is known
+                async for part in parts:
+                    read += len(part)
+                    if read >= MOST_READ:
+                        break
         return Answer(response.status, None, _header(response, b"retry-after"))
 
 

@@ -156,11 +156,10 @@ class FanOut:
         )
 
     async def _deliveries(self, held: HeldCursor, events: Sequence[ScannedEvent]) -> list[NewDelivery]:
-        cursor = held.cursor
         wanted = [
             (scanned, webhook)
             for scanned in events
-            for webhook in interested(held.webhooks, scanned, cursor.since, is_main=cursor.webhook is None)
+            for webhook in interested(held.webhooks, scanned, held.cursor)
         ]
         # Asked for each time, not with the cursor: a key may have been revoked a moment ago.
         documented = await with_documents(self._store, {one.id: one for _, one in wanted}.values())

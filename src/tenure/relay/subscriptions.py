@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Collection
-from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from tenure.core.reports.reading import START, Position
+from tenure.core.reports.reading import START, FeedEntry, Position
 from tenure.core.values.bounds import LARGEST_PAGE
 from tenure.core.webhooks.delivery import Cursor, ScannedEvent
 from tenure.core.webhooks.webhook import KnownWebhook, UnreadableWebhook, Webhook
@@ -66,19 +65,26 @@ class Subscriptions:
         return found
 
 
-def interested(
-    webhooks: Collection[Webhook], scanned: ScannedEvent, since: datetime | None, *, is_main: bool
-) -> list[Webhook]:
-    """The webhooks that want an event. Of the main cursor, only what comes behind where each one begins."""
+def interested(webhooks: Collection[Webhook], scanned: ScannedEvent, cursor: Cursor) -> list[Webhook]:
+    """The webhooks that want an event which a cursor has come to."""
     entry = scanned.entry
     return [
         webhook
         for webhook in webhooks
         if entry.event.type in webhook.asked.types
-        and (not is_main or entry.position > webhook.after)
-        and (since is None or entry.event.at >= since)
+        and _is_meant(cursor, webhook, entry)
         and webhook.asked.namespace in {None, entry.namespace}
         and (not webhook.asked.definitions or entry.line.definition in webhook.asked.definitions)
         and (not webhook.asked.queues or entry.line.queue in webhook.asked.queues)
         and (not webhook.asked.tags or not set(webhook.asked.tags).isdisjoint(scanned.tags))
     ]
+
+
+def _is_meant(cursor: Cursor, webhook: Webhook, entry: FeedEntry) -> bool:
+    """Whether an event is one of those for which there is a cursor: as to where it stands and when it was."""
+    is_behind_its_beginning = entry.position > webhook.after
+    if cursor.webhook is None:
+        return is_behind_its_beginning
+    if cursor.since is None or entry.event.at >= cursor.since:
+        return True
+    return is_behind_its_beginning and not cursor.again

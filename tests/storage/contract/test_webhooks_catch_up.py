@@ -173,6 +173,18 @@ async def test_a_request_while_one_is_under_way_begins_again(store: Store, clock
     assert await jobs_told(store, webhook) == jobs
 
 
+async def test_a_pause_while_it_catches_up_brings_nothing_from_before(store: Store, clock: Clock) -> None:
+    """S1.73: what is older than asked for is not told, though the beginning is looked for an hour early."""
+    jobs = await ended(store, clock, 4, HOUR / 4)
+    webhook = await subscribed(store, since=clock.now - HOUR / 2)
+    await store.pause_webhook(webhook)
+    jobs += await ended(store, clock, 2, HOUR / 4)
+    await fanned_out(store)
+    await store.resume_webhook(webhook, catches_up=True)
+    await fanned_out(store)
+    assert await jobs_told(store, webhook) == jobs[2:]
+
+
 async def test_a_webhook_that_is_paused_catches_up_later(store: Store, clock: Clock) -> None:
     """S1.73: its cursor rests, and what it passed while it was paused is in it as well."""
     webhook = await subscribed(store)

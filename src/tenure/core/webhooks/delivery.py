@@ -88,8 +88,8 @@ class Cursor(Struct, frozen=True, kw_only=True):
     """How far the feed was fanned out. `generation` counts changes of the webhooks that it fans out to.
 
     The one of a single `webhook` catches up with what came before, and ends behind `until`. Events that
-    happened before `since` are not meant: it begins some way before them. With `again` those on record are
-    sent again.
+    happened before `since` are not meant: it begins some way before them. What came behind the beginning of
+    the webhook is meant in any case, but `again`, which sends once more what is on record.
     """
 
     name: str

@@ -80,13 +80,13 @@ def _widened(own: Row | None, wanted: CatchUp) -> CatchUp:
     if own is None:
         return wanted
     until = position_in(own["until_position"]) or wanted.until
-    since = None if wanted.since is None or own["since_at"] is None else min(wanted.since, own["since_at"])
-    return CatchUp(
-        min(wanted.start, position_of(own)),
-        max(wanted.until, until),
-        since,
-        wanted.again or bool(own["again"]),
-    )
+    again = wanted.again or bool(own["again"])
+    since = own["since_at"]
+    if wanted.since is not None and since is not None:
+        since = min(wanted.since, since)
+    elif again:
+        since = None
+    return CatchUp(min(wanted.start, position_of(own)), max(wanted.until, until), since, again)
 
 
 def position_in(text: str | None) -> Position | None:

@@ -37,7 +37,7 @@ VALUES ('webhook:' || :webhook::uuid, :webhook::uuid, :mark::bigint, :job::uuid,
         :generation::bigint, tenure.now())
 ON CONFLICT (name) DO UPDATE
    SET until_position = excluded.until_position,
-       since_at       = NULL,
+       since_at       = CASE WHEN NOT cursor.again THEN cursor.since_at END,
        held_at        = tenure.now();
 
 -- part: end_own

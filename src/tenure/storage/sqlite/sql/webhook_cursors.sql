@@ -30,7 +30,7 @@ INSERT INTO tenure_cursor (name, webhook, mark, job, n, until_position, generati
 VALUES ('webhook:' || :webhook, :webhook, :mark, :job, :n, :until_position, :generation, :now)
 ON CONFLICT (name) DO UPDATE
    SET until_position = excluded.until_position,
-       since_at       = NULL,
+       since_at       = CASE WHEN NOT again THEN since_at END,
        held_at        = excluded.held_at;
 
 -- part: end_own
