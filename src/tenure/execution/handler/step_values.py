@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.core.errors import InvalidJson
+from tenure.core.errors import InvalidInput, InvalidJson
 from tenure.core.model.durable import LARGEST_STEP
 from tenure.core.model.step_errors import StepChanged
 from tenure.core.values.documents import Document, canonical_hash, read, write
@@ -44,6 +44,15 @@ def result_of(step: str, function: Callable[..., Any], body: str) -> Any:
         return value
     except ValueError as misfit:  # of either library
         raise StepChanged(step, f"has a result that is no {kind}: {misfit!s:.500}") from None
+
+
+def refuse_awaitable(step: str, result: Any) -> None:
+    """Refuse what an async function returns where nothing can await it."""
+    if hasattr(result, "__await__"):
+        if hasattr(result, "close"):
+            result.close()
+        remedy = "call it by the method without _sync"
+        raise InvalidInput("function", f"of the step {step!r} is async", remedy)
 
 
 @lru_cache(maxsize=1024)
