@@ -7,9 +7,10 @@ from uuid import UUID
 
 import pytest
 
-from tenure import Context, SuspensionSwallowed, Tenure, backoff
+from tenure import Context, SuspensionSwallowed, Tenure, TenureError, backoff
 from tenure.core.model.durable import EffectAnswer, Signal, Verdict
 from tenure.core.values.documents import write
+from tenure.testing import Context as UnitContext
 from tenure.testing import harness
 from tenure.testing.harness import AsyncHarness
 
@@ -258,3 +259,25 @@ async def test_somebody_says_whether_an_effect_has_happened(seen: Seen, happened
 def _signal(t: AsyncHarness, job: UUID, signal: Signal) -> None:
     delivered = t._ask(lambda at: at.store.signal(job, signal))
     assert delivered is not None
+
+
+@pytest.mark.parametrize("where", ["harness", "context"])
+def test_a_transaction_is_refused_in_plain_words(where: str) -> None:
+    """A harness and a context have no PostgreSQL: they say so, and what to do."""
+    app = Tenure()
+
+    @app.job("pay", database="CHARGES", max_attempts=1)
+    def pay(_params: dict[str, Any], ctx: Context) -> None:
+        ctx.transaction_sync("charge", str)
+
+    said = "ctx.transaction needs PostgreSQL, and tenure.testing has none"
+    if where == "context":
+        with pytest.raises(TenureError, match=said):
+            pay({}, UnitContext())
+        return
+    with harness(app) as t:
+        pay.enqueue_sync({})
+        t.drain()
+        [job] = t.jobs()
+        assert job.error is not None
+        assert said in job.error.message

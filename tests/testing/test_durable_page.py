@@ -26,7 +26,7 @@ def only(t: Harness) -> HarnessJob:
 
 
 def test_the_page_has_these_programs() -> None:
-    assert set(FILES) == {"film", "report", "trial", "poll", "order", "leave"}
+    assert set(FILES) == {"film", "report", "trial", "poll", "order", "till", "leave"}
 
 
 def test_what_is_done_is_not_done_again() -> None:

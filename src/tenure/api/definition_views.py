@@ -71,6 +71,7 @@ class DefinitionItem(Struct, frozen=True, kw_only=True, rename="camel"):
     tags: Sequence[str]
     hooks: Sequence[str]
     environment: Sequence[str]
+    database: str | None
     memory: int | None
     cpu: int | None
     files: int | None
@@ -129,6 +130,7 @@ class Defined:
             tags=spec.tags,
             hooks=spec.hooks,
             environment=spec.environment,
+            database=spec.database,
             memory=spec.memory,
             cpu=spec.cpu,
             files=spec.files,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from tenure.assemble.client import client_on
+from tenure.assemble.handler_databases import require_handler_databases
 from tenure.assemble.handler_variables import handler_variables
 from tenure.assemble.messages import Messages
 from tenure.assemble.observed_lanes import ObservedLanes
@@ -78,6 +79,8 @@ class Generations:
         self._spans = spans
         self.on_outlook: OnOutlook = ignore_outlook
         """Hears what the duties of its workers see."""
+        self.database = settings.database
+        """Where the jobs are."""
         self.messages: Messages | None = None
         """What leads its workers to jobs, if it is not the database alone."""
         self._guards = OrphanGuards.adopting(on_left=lambda left: logs(Troubled("guards", left, 1)))
@@ -106,6 +109,7 @@ class Generations:
         """Build a worker for an imported app, and register its definitions and schedules."""
         try:
             registry = imported.manifest.registry()
+            await require_handler_databases(registry.specs(), self.database, self.environment)
             name = new_worker_name()
             worker = self._observed_worker(store, imported.lanes, registry, name)
             for changed in await save_definitions(store, registry.specs(), name):

@@ -88,7 +88,7 @@ async def open_worker(
         await warn_of_clock(store, logs)
         announce = logs if metrics is None else to_all(metrics, logs)
         store, messages = await stack.enter_async_context(with_messages(store, settings, announce))
-        generations.messages = messages
+        generations.messages, generations.database = messages, database
         generations.on_outlook = await stack.enter_async_context(relaying(store, settings, logs, metrics))
         generation = await generations.open(imported, store)
         _announce(f"{app} on {masked(database)}", generation, settings, generations, logs)

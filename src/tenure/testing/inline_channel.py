@@ -11,6 +11,11 @@ from tenure.execution.protocol.messages import FromChild
 
 _NO_SOCKET = -1
 
+NO_TRANSACTIONS = (
+    "ctx.transaction needs PostgreSQL, and tenure.testing has none: it keeps jobs in a file or in memory; "
+    "test the function with a connection of the test's own, and the handler by a worker on PostgreSQL"
+)
+
 
 class InlineChannel(Channel):
     """Passes on each message as the bytes that a socket would carry.
@@ -20,6 +25,7 @@ class InlineChannel(Channel):
     """
 
     passes_time = False
+    no_transactions = NO_TRANSACTIONS
 
     def __init__(self, post: Callable[[bytes], object], beat: Callable[[], object]) -> None:
         super().__init__(_NO_SOCKET)

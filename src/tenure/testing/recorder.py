@@ -30,7 +30,7 @@ from tenure.execution.protocol.messages import (
     SpawnReply,
     SpawnRequest,
 )
-from tenure.testing.inline_channel import framed
+from tenure.testing.inline_channel import NO_TRANSACTIONS, framed
 from tenure.testing.kept_progress import KeptProgress
 
 _NO_SOCKET = -1
@@ -143,6 +143,7 @@ class RecordingChannel(Channel):
     """Hands every message to a recorder, checked as a worker checks it."""
 
     passes_time = False
+    no_transactions = NO_TRANSACTIONS
 
     def __init__(self, recorder: Recorder, kept: KeptProgress) -> None:
         super().__init__(_NO_SOCKET)

@@ -20,6 +20,8 @@ class Relay:
         self._questions_flow, self._answers_flow = asyncio.Event(), asyncio.Event()
         self._answer_passed: int | None = None
         self._is_last_answer = False
+        self._asked_last: bytes | None = None
+        self._cuts_question = False
         self.cut_short = 0
         """How many answers were cut off."""
         self.flow()
@@ -70,6 +72,14 @@ class Relay:
         """Pass on only so many bytes of the server's next answer, then break that connection."""
         self._answer_passed = after
 
+    def cut_answer_to(self, question: bytes) -> None:
+        """Break the connection at the server's answer to the next question that has these bytes."""
+        self._asked_last, self._cuts_question = question, False
+
+    def cut_question(self, question: bytes) -> None:
+        """Break the connection before the next question that has these bytes has come to the server."""
+        self._asked_last, self._cuts_question = question, True
+
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             far_reader, far_writer = await asyncio.open_connection(self._far.hostname, self._far.port)
@@ -86,6 +96,12 @@ class Relay:
         try:
             while data := await store.read(65536):
                 await self._questions_flow.wait()
+                if self._asked_last is not None and self._asked_last in data:
+                    self._asked_last = None
+                    if self._cuts_question:
+                        self.cut_short += 1
+                        break
+                    self.cut_answer()
                 server.write(data)
         except ConnectionError:
             pass

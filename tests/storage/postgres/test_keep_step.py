@@ -1,5 +1,6 @@
 """`tenure.keep_step`: a step that commits together with what a handler's own transaction has written."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from tenure.storage.postgres.store import PostgresStore
 from tests.storage.backends import PostgresBackend
 from tests.storage.durable_verbs import done, held, held_again, keep, kept
 from tests.storage.verbs import record_of, seconds
+from tests.until import until
 
 ROLE = "handler_of_charges"
 LOST, BAD, FULL, TWICE = "TN002", "TN003", "TN004", "TN005"
@@ -175,3 +177,25 @@ async def test_a_job_is_not_taken_from_its_owner_before_the_commit(
     await transaction.commit()
     assert len(await store.reap(10)) == 1
     assert [step.name for step in await kept(store, lease.job)] == ["charge"]
+
+
+async def test_what_a_transaction_has_kept_is_recalled_once_it_is_decided(
+    store: PostgresStore, backend: PostgresBackend, handler: asyncpg.Connection
+) -> None:
+    """The answer to its COMMIT was lost, and it may still come through: who looks then waits for its end."""
+    lease = await held(store)
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()"
+    for name, is_committed in (("charge", True), ("refund", False)):
+        transaction = handler.transaction()
+        await transaction.start()
+        await handler.execute("SELECT tenure.keep_step($1, $2, $3, 'null')", lease.job, lease.fence, name)
+        assert await store.recall_step("a", lease, name) is None
+        looking = asyncio.create_task(store.recall_step("a", lease, name, is_decided=True))
+
+        async def is_waiting() -> bool:
+            return await backend.sql(waiting) != [(0,)]
+
+        await until(is_waiting)
+        assert not looking.done()
+        await (transaction.commit() if is_committed else transaction.rollback())
+        assert ((await looking) is not None) is is_committed

@@ -47,7 +47,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     value of that param, or for each key that a caller names instead. `limits` are shared with other
     definitions by name. `memory` (bytes), `cpu` (seconds) and `files` (a number) bound one attempt's process;
     for memory and files None means the worker's default, and 0 means no bound.
-    `environment` names the variables that it is given.
+    `environment` names the variables that it is given, and `database` the one that has the address for
+    transactions of its handler's own.
     """
 
     key: str
@@ -63,6 +64,7 @@ class Spec(Struct, frozen=True, kw_only=True):
     params_schema: Document = ANY_OBJECT
     hooks: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    database: str | None = None
     memory: int | None = None
     cpu: int | None = None
     files: int | None = None
@@ -262,6 +264,7 @@ class _StoredSpec(Struct, frozen=True, kw_only=True):
     params_schema: dict[str, Any] = msgspec.field(default_factory=lambda: {"type": "object"})
     hooks: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
+    database: str | None = None
     memory: int | None = None
     cpu: int | None = None
     files: int | None = None

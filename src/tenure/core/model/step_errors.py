@@ -11,6 +11,10 @@ TenureError
 
 from tenure.core.errors import Fatal, TenureError
 
+ONLY_ON_POSTGRESQL = "is for ctx.transaction, which needs jobs in PostgreSQL, and they are in an SQLite file"
+USE_ONCE = "use ctx.once there: it runs nothing twice unknowingly"
+"""What is said of transactions where there can be none, and the way out."""
+
 
 class InDoubt(TenureError):
     """An effect may or may not have happened: an attempt was lost while it was under way. `step` names it."""
@@ -52,16 +56,21 @@ class StepChanged(Fatal):
 
 
 class StepResultRefused(Fatal):
-    """A step ran to its end, and its result cannot be kept: it is not run again, and has no result."""
+    """A step ran to its end, and its result cannot be kept: it is not run again, and has no result.
 
-    def __init__(self, step: str, problem: str) -> None:
+    With `is_undone` it was a transaction, which was rolled back.
+    """
+
+    def __init__(self, step: str, problem: str, *, is_undone: bool = False) -> None:
         super().__init__(step, problem)
         self.step = step
         self.problem = problem
+        self.is_undone = is_undone
 
     def __str__(self) -> str:
         remedy = "return less, or a reference to it"
-        return f"the step {self.step!r} was done, but its result {self.problem}; {remedy}"
+        done = "was rolled back, since its result" if self.is_undone else "was done, but its result"
+        return f"the step {self.step!r} {done} {self.problem}; {remedy}"
 
 
 class TooManySteps(Fatal):

@@ -49,8 +49,9 @@ class ProgressKeeper:
         match question:
             case Recall():
                 return recalled(_held(await patiently(lambda: self._store.recall(self._worker, lease))))
-            case RecallOne(name):
-                step = await patiently(lambda: self._store.recall_step(self._worker, lease, name))
+            case RecallOne(name, is_decided):
+                recall = self._store.recall_step
+                step = await patiently(lambda: recall(self._worker, lease, name, is_decided=is_decided))
                 return RecalledOne(None if step is None else recalled_step(step))
             case RecallSignal(name):
                 signal = await patiently(lambda: self._store.recall_signal(self._worker, lease, name))

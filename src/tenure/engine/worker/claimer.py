@@ -45,7 +45,9 @@ class Claimer:
         self._sweeps = sweeps
         self._ready_for = max(READY_FOR, 3 * config.poll_seconds)
         self.pool = SlotPool(group, on_signal=on_signal, on_change=self._on_change)
-        self._in_flight = InFlight(self.pool, lanes, specs, calls, tasks, config.limits, on_signal=on_signal)
+        self._in_flight = InFlight(
+            *(self.pool, lanes, specs, calls, tasks, config.limits), lease=config.lease, on_signal=on_signal
+        )
         self._recorder = TrailRecorder(store, config.worker, self.pool)
         self._dispatcher = Dispatcher(
             *(store, self.pool, self._in_flight, self._recorder, group, config),

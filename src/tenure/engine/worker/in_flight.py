@@ -7,6 +7,7 @@ is handed back. The table of states is at the head of `slot_pool`.
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from random import random
 
@@ -24,7 +25,7 @@ from tenure.engine.worker.slot_pool import SlotPool
 from tenure.execution.handler.handler import AppFailed
 from tenure.execution.lanes import LaneSet
 from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, Interrupted, StopReason, Unstarted
-from tenure.execution.protocol.assignment import Assignment, ResourceLimits
+from tenure.execution.protocol.assignment import Assignment, HandlerDatabase, ResourceLimits
 
 LONGEST_PAUSE = 60.0
 """Seconds for which a worker claims nothing after it failed to start attempts several times in a row."""
@@ -45,6 +46,7 @@ class InFlight:
         tasks: asyncio.TaskGroup,
         limits: ResourceLimits,
         *,
+        lease: timedelta,
         on_signal: Announce,
     ) -> None:
         self._pool = pool
@@ -53,6 +55,7 @@ class InFlight:
         self._calls = calls
         self._tasks = tasks
         self._limits = limits
+        self._lease = lease
         self._on_signal = on_signal
         self._failed_starts = 0
         self._recover_at: float | None = None
@@ -101,7 +104,7 @@ class InFlight:
         spec = self._specs[claimed.definition, claimed.version]
         try:
             ended = await self._lanes.named(spec.lane).run(
-                assignment(claimed, spec, self._limits),
+                assignment(claimed, spec, self._limits, lease=self._lease),
                 AttemptTerms(claimed.policy.timeout, claimed.policy.grace, attempt.stop, attempt),
             )
         except AppFailed as error:  # the app is broken, not the job
@@ -151,8 +154,16 @@ def assignment(
     *,
     hook: str | None = None,
     error: Failure | None = None,
+    lease: timedelta | None = None,
 ) -> Assignment:
-    """What a child gets to know of a claimed job; `usual` are the limits where its definition has none."""
+    """What a child gets to know of a claimed job; `usual` are the limits where its definition has none.
+
+    Only with a `lease`, whose length it is, can the handler have transactions of its own.
+    """
+    variables, database = spec.environment, None
+    if spec.database is not None and lease is not None:
+        variables = (*variables, spec.database)
+        database = HandlerDatabase(spec.database, idle_ms=max(1, round(lease.total_seconds() * 500)))
     return Assignment(
         job=claimed.lease.job,
         fence=claimed.lease.fence,
@@ -165,7 +176,8 @@ def assignment(
         hook=hook,
         error=error,
         traceparent=claimed.traceparent,
-        limits=_limits(spec.memory, spec.cpu, spec.files, spec.environment, usual),
+        limits=_limits(spec.memory, spec.cpu, spec.files, variables, usual),
+        database=database,
     )
 
 

@@ -154,7 +154,7 @@ class Context(DurableContext):
     """The trace that this attempt belongs to, as a W3C traceparent; None without one."""
 
     def __init__(self, channel: "Channel | MuxStream", assignment: Assignment, params: Any) -> None:
-        self.job_id = assignment.job
+        self.job_id = self._job = assignment.job
         self.attempt = assignment.attempt
         self.fence = self._fence = assignment.fence
         self.definition = assignment.definition
@@ -164,6 +164,7 @@ class Context(DurableContext):
         self.params = params
         self.traceparent = assignment.traceparent
         self._hook = assignment.hook
+        self._database = assignment.database
         self._channel = channel
         self._thread = get_ident()
 

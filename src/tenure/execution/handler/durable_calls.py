@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.model.retry import HandlerWaits, WaitAsked
 from tenure.core.model.step_errors import SuspensionSwallowed
-from tenure.execution.handler.durable_plans import DurablePlans, Plan, Remember, RetryPause, StepCall, Suspend
+from tenure.execution.handler.durable_plans import (
+    DurablePlans,
+    Effect,
+    Plan,
+    Remember,
+    RetryPause,
+    StepCall,
+    Suspend,
+)
 from tenure.execution.handler.replies import MakeRequest, Reply, error_of
 from tenure.execution.handler.step_memory import StepMemory
+from tenure.execution.handler.step_values import refuse_awaitable
+from tenure.execution.handler.transactions import TransactionCall, Transactions
 from tenure.execution.protocol.durable import ANSWER, Answer, Question, Recall, Recalled, packed
 from tenure.execution.protocol.messages import DurableAnswer, DurableQuestion, ErrorReply, LogMessage
 
@@ -39,6 +49,17 @@ class DurableCalls:
         self._recalling: asyncio.Task[StepMemory] | None = None
         self._recall_lock = allocate_lock()
         self._waits: WaitAsked | None = None
+        self.transactions: Transactions | None = None
+        """What runs transactions, where the definition names a database for them."""
+
+    def required_transactions(self) -> Transactions:
+        """What runs transactions; refuses where there can be none."""
+        if self._channel.no_transactions:
+            raise TenureError(self._channel.no_transactions)
+        if self.transactions is None:
+            remedy = 'name the variable with its address: @app.job(…, database="ORDERS_DB")'
+            raise InvalidInput("database", "is not named by the definition of this job", remedy)
+        return self.transactions
 
     def check_swallowed(self) -> None:
         """Raise `SuspensionSwallowed` if the handler waits, and has gone on all the same."""
@@ -83,7 +104,7 @@ class DurableCalls:
             problem = f"is made within the step {outer!r}: what is kept there would be lost with it"
             raise InvalidInput("call", problem, "make it in the handler itself, before or after that step")
 
-    async def _perform(self, effect: Question | Remember | StepCall | RetryPause | Suspend) -> Any:
+    async def _perform(self, effect: Effect) -> Any:
         match effect:
             case Remember():
                 return self._memory or await self._recall()
@@ -92,6 +113,12 @@ class DurableCalls:
                 try:
                     result = function(*arguments)
                     return await result if hasattr(result, "__await__") else result
+                finally:
+                    _inside.reset(token)
+            case TransactionCall(draft=draft):
+                token = _inside.set(draft.name)
+                try:
+                    return await self.required_transactions().run(effect)
                 finally:
                     _inside.reset(token)
             case RetryPause(seconds=seconds):
@@ -104,12 +131,18 @@ class DurableCalls:
             case question:
                 return await self._ask(question)
 
-    def _perform_sync(self, effect: Question | Remember | StepCall | RetryPause | Suspend) -> Any:
+    def _perform_sync(self, effect: Effect) -> Any:
         match effect:
             case Remember():
                 return self._memory or self._recall_sync()
             case StepCall(step, function, arguments):
                 return _called(step, function, arguments)
+            case TransactionCall(draft=draft):
+                token = _inside.set(draft.name)
+                try:
+                    return self.required_transactions().run_sync(effect)
+                finally:
+                    _inside.reset(token)
             case RetryPause(seconds=seconds):
                 self._tell(effect)
                 if self._channel.wait_for_cancel(seconds):
@@ -210,9 +243,5 @@ def _called(step: str, function: Callable[..., Any], arguments: tuple[Any, ...])
         result = function(*arguments)
     finally:
         _inside.reset(token)
-    if hasattr(result, "__await__"):
-        if hasattr(result, "close"):
-            result.close()
-        remedy = "call it by the method without _sync"
-        raise InvalidInput("function", f"of the step {step!r} is async", remedy)
+    refuse_awaitable(step, result)
     return result

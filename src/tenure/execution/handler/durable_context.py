@@ -7,6 +7,7 @@ one that keeps nothing sends nothing more, and loads nothing more.
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, TypeVarTuple, overload
+from uuid import UUID
 
 from tenure.core.errors import TenureError
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from tenure.execution.handler.channel import Channel
     from tenure.execution.handler.durable_calls import DurableCalls
     from tenure.execution.handler.mux import MuxStream
+    from tenure.execution.protocol.assignment import HandlerDatabase
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -23,9 +25,11 @@ WhenInDoubt = Literal["ask", "retry", "skip"]
 class DurableContext:
     """What a handler keeps of its progress, and waits for without a slot."""
 
+    _job: UUID
     _channel: "Channel | MuxStream"
     _fence: int
     _hook: str | None
+    _database: "HandlerDatabase | None"
     _thread: int
     _calls: "DurableCalls | None" = None
 
@@ -88,6 +92,41 @@ class DurableContext:
         """The same as `once` for a plain handler."""
         calls = self._durable()
         result: T = calls.run_sync(calls.plans.once(name, function, arguments, in_doubt))
+        return result
+
+    @overload
+    async def transaction(
+        self,
+        name: str,
+        function: Callable[[Any, *Ts], Awaitable[T]],
+        *arguments: *Ts,
+        retry: int | None = None,
+    ) -> T: ...
+    @overload
+    async def transaction(
+        self, name: str, function: Callable[[Any, *Ts], T], *arguments: *Ts, retry: int | None = None
+    ) -> T: ...
+    async def transaction(  # type: ignore[misc]
+        self, name: str, function: Callable[..., Any], *arguments: Any, retry: int | None = None
+    ) -> Any:
+        """Call a function with a connection, and keep the step in the same transaction: both, or neither.
+
+        On PostgreSQL alone. The connection is one of asyncpg to the database whose address the definition
+        names by `database=`, in an open transaction. What the function writes is there exactly if the step
+        is, and an attempt that has lost its lease writes nothing. It returns soon: a transaction that waits
+        for its handler longer than half a lease is ended.
+        """
+        calls = self._durable()
+        calls.required_transactions()
+        return await calls.run(calls.plans.transaction(name, function, arguments, retry))
+
+    def transaction_sync(
+        self, name: str, function: Callable[[Any, *Ts], T], *arguments: *Ts, retry: int | None = None
+    ) -> T:
+        """The same as `transaction` for a plain handler, with a connection of psycopg."""
+        calls = self._durable()
+        calls.required_transactions()
+        result: T = calls.run_sync(calls.plans.transaction(name, function, arguments, retry))
         return result
 
     @property
@@ -161,4 +200,8 @@ class DurableContext:
             from tenure.execution.handler.durable_calls import DurableCalls
 
             self._calls = DurableCalls(self._channel, self._fence, self._thread)
+            if self._database is not None:
+                from tenure.execution.handler.transactions import Transactions
+
+                self._calls.transactions = Transactions(self._job, self._fence, self._database)
         return self._calls

@@ -27,6 +27,7 @@ from tenure.core.values.bounds import HORIZON, whole, within
 from tenure.core.values.documents import Document, read, write
 from tenure.execution.handler.step_memory import StepMemory, StepNames
 from tenure.execution.handler.step_values import call_of, check_call, kept_result, result_of
+from tenure.execution.handler.transactions import TransactionCall, Undecided
 from tenure.execution.protocol.durable import (
     Forget,
     Keep,
@@ -47,6 +48,7 @@ WhenInDoubt = Literal["ask", "retry", "skip"]
 _MOST_RETRIES = 100
 _RETRIES = RetryPolicy(cap=timedelta(seconds=60))
 _IN_DOUBT = ("ask", "retry", "skip")
+_NO_ROOM = f"does not fit into the {LARGEST_PROGRESS:,} bytes that all steps of a job may have"
 
 
 class Remember(NamedTuple):
@@ -75,7 +77,8 @@ class Suspend(NamedTuple):
     asked: WaitAsked
 
 
-Plan = Generator[Question | Remember | StepCall | RetryPause | Suspend, Any, T]
+Effect = Question | Remember | StepCall | TransactionCall | RetryPause | Suspend
+Plan = Generator[Effect, Any, T]
 
 
 class DurablePlans:
@@ -98,7 +101,7 @@ class DurablePlans:
             if (found := memory.found(kept, StepKind.STEP, call)) is not None:
                 return (yield from _result(found, function))
             with memory.room_for(kept):
-                value = yield from _tried(StepCall(kept, function, arguments), retry or 0)
+                value = yield from _tried(kept, lambda: _called(StepCall(kept, function, arguments)), retry)
                 done = StepDraft(name=kept, kind=StepKind.STEP, status=StepStatus.DONE, call=call)
                 return (yield from self._keep_result(memory, done, value, function))
 
@@ -129,6 +132,50 @@ class DurablePlans:
                 value = yield StepCall(kept, function, arguments)
                 done = _with(effect, StepStatus.DONE)
                 return (yield from self._keep_result(memory, done, value, function))
+
+    def transaction(
+        self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...], retry: int | None
+    ) -> Plan[Any]:
+        """Call the function with a connection whose transaction commits together with the step."""
+        if retry is not None:
+            whole("retry", retry, 0, _MOST_RETRIES)
+        memory: StepMemory = yield Remember()
+        with self._names.used(name) as kept:
+            call = call_of(function, arguments)
+            if (found := memory.found(kept, StepKind.TRANSACTION, call)) is not None:
+                return (yield from _result(found, function))
+            done = StepDraft(name=kept, kind=StepKind.TRANSACTION, status=StepStatus.DONE, call=call)
+
+            def written(value: Any) -> Document:
+                try:
+                    body = kept_result(value)
+                except InvalidJson as error:
+                    raise StepResultRefused(
+                        kept, f"cannot be kept: it {error.problem}", is_undone=True
+                    ) from None
+                if not memory.has_room_for(body):
+                    raise StepResultRefused(kept, _NO_ROOM, is_undone=True)
+                return body
+
+            asked = TransactionCall(done, function, arguments, written)
+            with memory.room_for(kept):
+                body = yield from _tried(kept, lambda: self._committed(memory, asked), retry)
+                return result_of(kept, function, body)
+
+    def _committed(self, memory: StepMemory, asked: TransactionCall) -> Plan[str]:
+        """The result that was kept; where nobody was told whether it was, the worker looks."""
+        draft = asked.draft
+        try:
+            body: str = yield asked
+        except Undecided as undecided:
+            answer: RecalledOne = yield RecallOne(draft.name, is_decided=True)
+            if answer.step is None:
+                raise undecided.error from None
+            memory.steps[draft.name] = answer.step
+            memory.found(draft.name, draft.kind, draft.call)
+            return (yield from _body_of(answer.step))
+        memory.note(_with(draft, StepStatus.DONE, body), self._fence)
+        return body
 
     def sleep(self, duration: Seconds, name: str | None) -> Plan[None]:
         """Wait without a slot; the first attempt that comes here sets the end."""
@@ -197,7 +244,7 @@ class DurablePlans:
         self, memory: StepMemory, done: StepDraft, value: Any, function: Callable[..., Any]
     ) -> Plan[Any]:
         """Keep the result of a function that has run; if it cannot be kept, at least that it has run."""
-        problem = f"does not fit into the {LARGEST_PROGRESS:,} bytes that all steps of a job may have"
+        problem = _NO_ROOM
         try:
             body = kept_result(value)
         except InvalidJson as error:
@@ -222,18 +269,22 @@ class DurablePlans:
         return True
 
 
-def _tried(call: StepCall, retries: int) -> Plan[Any]:
-    """Call a function, again and again if it fails; what Tenure itself raises is not tried again."""
-    for attempt in range(1, retries + 1):
+def _called(call: StepCall) -> Plan[Any]:
+    return (yield call)
+
+
+def _tried(step: str, make: Callable[[], Plan[T]], retries: int | None) -> Plan[T]:
+    """Do it, again and again if it fails; what Tenure itself raises is not tried again."""
+    for attempt in range(1, (retries or 0) + 1):
         try:
-            return (yield call)
+            return (yield from make())
         except TenureError:
             raise
         except Exception as error:
             from random import random
 
-            yield RetryPause(call.step, error, backoff(attempt, _RETRIES, random).total_seconds())
-    return (yield call)
+            yield RetryPause(step, error, backoff(attempt, _RETRIES, random).total_seconds())
+    return (yield from make())
 
 
 def _result(found: RecalledStep, function: Callable[..., Any]) -> Plan[Any]:

@@ -35,6 +35,8 @@ class Replies:
 
     passes_time = True
     """Whether waiting takes time here, as it does outside of tests."""
+    no_transactions = ""
+    """Why handlers have no transactions of their own here, and the way out; empty where they have."""
 
     def __init__(self) -> None:
         self.is_cancelled = False

@@ -60,6 +60,15 @@ def result_of(step: str, function: Callable[..., Any], body: str) -> Any:
         raise StepChanged(step, f"has a result that is no {kind}: {misfit!s:.500}") from None
 
 
+def refuse_awaitable(step: str, result: Any) -> None:
+    """Refuse what an async function returns where nothing can await it."""
+    if hasattr(result, "__await__"):
+        if hasattr(result, "close"):
+            result.close()
+        remedy = "call it by the method without _sync"
+        raise InvalidInput("function", f"of the step {step!r} is async", remedy)
+
+
 @lru_cache(maxsize=1024)
 def _return_type(function: Callable[..., Any]) -> Any:
     hint = getattr(function, "__annotations__", {}).get("return", Any)

@@ -38,6 +38,17 @@ class ResourceLimits(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 raise InvalidInput("environment", f"{name!r:.64} cannot name a variable")
 
 
+class HandlerDatabase(Struct, frozen=True):
+    """For transactions of a handler's own: the variable with the address, and how long one may stand still.
+
+    A transaction that waits longer than `idle_ms` for its handler is ended by the server: it holds the job's
+    row, and the lease runs on.
+    """
+
+    variable: str
+    idle_ms: int
+
+
 class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One attempt as its child sees it; with `hook` that hook runs instead of the handler.
 
@@ -56,3 +67,4 @@ class Assignment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: Failure | None = None
     traceparent: str | None = None
     limits: ResourceLimits = ResourceLimits()
+    database: HandlerDatabase | None = None

@@ -15,9 +15,10 @@ class Recall(Struct, frozen=True, tag=True):
 
 
 class RecallOne(Struct, frozen=True, tag=True):
-    """Ask for the whole result of one step."""
+    """Ask for the whole result of one step; with `is_decided`, once no open transaction may still add it."""
 
     name: str
+    is_decided: bool = False
 
 
 class RecallSignal(Struct, frozen=True, tag=True):

@@ -35,8 +35,14 @@ class DurableStore(Protocol):
     async def recall(self, worker: str, lease: Lease) -> Recollection | None:
         """All that the job has kept, results up to 4 KiB each and 2 MiB together; None if it is not held."""
 
-    async def recall_step(self, worker: str, lease: Lease, name: str) -> KeptStep | None:
-        """One step with its whole result; None if there is none, or the lease is lost."""
+    async def recall_step(
+        self, worker: str, lease: Lease, name: str, *, is_decided: bool = False
+    ) -> KeptStep | None:
+        """One step with its whole result; None if there is none, or the lease is lost.
+
+        With `is_decided` it first waits for transactions of the job's own handler: none that has kept the
+        step already can commit afterwards.
+        """
 
     async def recall_signal(self, worker: str, lease: Lease, name: str) -> Signal | None:
         """One signal with its whole payload; None if there is none, or the lease is lost."""

@@ -18,6 +18,7 @@ from tenure.core.values.bounds import named
 from tenure.core.values.documents import EMPTY, write
 from tenure.core.values.other_words import answering_other_words, needing_a_key, taking_a_database
 from tenure.engine.client.registry import Code, Registry
+from tenure.execution.handler.context import is_confined
 from tenure.execution.handler.handler import Handler
 from tenure.execution.handler.process_hooks import ProcessHooks
 from tenure.settings.settings import Settings
@@ -29,7 +30,12 @@ from tenure.surfaces.library.event_feed import follow, follow_sync, interest_in,
 from tenure.surfaces.library.handle import JobHandle, id_of
 from tenure.surfaces.library.runtimes import Runtimes
 from tenure.surfaces.library.signature import origin_of, process_hook_of, refuse_lane, signature_of
-from tenure.surfaces.library.terms import DefinitionTerms, command_spec_of, spec_of
+from tenure.surfaces.library.terms import (
+    DefinitionTerms,
+    command_spec_of,
+    refuse_transactions_on_a_file,
+    spec_of,
+)
 
 if TYPE_CHECKING:
     from tenure.surfaces.library.app_metrics import AppMetrics
@@ -86,6 +92,8 @@ class Tenure:
         their type; the result must be JSON.
         """
         spec = spec_of(key, terms, self.settings)
+        if not is_confined():  # the worker looks at its own database, which may be another one
+            refuse_transactions_on_a_file(spec, self._named_database)
 
         def decorate(function: Callable[..., Any]) -> JobFunction[Any, Any, ..., Any]:
             signature = signature_of(function)

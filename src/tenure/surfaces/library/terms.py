@@ -1,5 +1,6 @@
 """The options of a definition, as `@app.job` takes them, and the spec made from them."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypedDict
@@ -12,9 +13,13 @@ from tenure.core.model.lanes import COMMAND, PROCESS
 from tenure.core.model.limit import Limit
 from tenure.core.model.policy import OnLost, Policy, RetryPolicy, refuse_second_attempt
 from tenure.core.model.spec import Spec, check_lane
+from tenure.core.model.step_errors import ONLY_ON_POSTGRESQL, USE_ONCE
 from tenure.core.values.other_words import TERMS, unknown_option
+from tenure.execution.protocol.variables import NEVER
 from tenure.settings.settings import Settings
 from tenure.surfaces.library.options import backoff, exception_names, memory_size
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 Exceptions = Iterable[type[BaseException] | str] | type[BaseException] | str
 
@@ -70,6 +75,9 @@ class DefinitionTerms(TypedDict, total=False):
     """Where its attempts run; "process" is a fresh process for each. Default: "process"."""
     environment: Sequence[str]
     """Variables of the worker's environment that its processes are given. Default: none."""
+    database: str
+    """The variable of the worker's environment that has the address of a PostgreSQL database, for
+    `ctx.transaction`: the one in which the jobs are, by a user of the handler's own. Default: none."""
 
 
 def spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spec:
@@ -85,6 +93,9 @@ def command_spec_of(key: str, terms: DefinitionTerms, settings: Settings) -> Spe
     """The spec of a program's jobs, which have a lane of their own."""
     if "lane" in terms:
         raise InvalidInput("lane", f"is {terms['lane']!r:.64} for a program", "leave it out")
+    if "database" in terms:
+        remedy = "leave it out; environment= gives a program the variables that it needs"
+        raise InvalidInput("database", "is for ctx.transaction, which programs do not have", remedy)
     return _spec("command", key, terms, settings, COMMAND)
 
 
@@ -107,6 +118,7 @@ def _spec(call: str, key: str, terms: DefinitionTerms, settings: Settings, lane:
         cpu=terms.get("cpu"),
         files=_lifted(terms, "files"),
         environment=_texts("environment", terms.get("environment", ())),
+        database=_variable(terms.get("database")),
     )
 
 
@@ -158,6 +170,27 @@ def _on_lost(word: str) -> OnLost:
         return OnLost(word)
     except ValueError:
         raise InvalidInput("on_lost", f"is {word!r:.64}", 'give "retry" or "bury"') from None
+
+
+def refuse_transactions_on_a_file(spec: Spec, database: str | None) -> None:
+    """Refuse a definition with transactions in an app that itself names a file as its database.
+
+    Where only the settings say which database it is, the worker's may differ from those here: it looks.
+    """
+    if spec.database is not None and database is not None and database.lower().startswith("sqlite:"):
+        raise InvalidInput("database", f"of {spec.key} {ONLY_ON_POSTGRESQL}", USE_ONCE)
+
+
+def _variable(name: object) -> str | None:
+    if name is None:
+        return None
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        problem = "cannot name a variable" if isinstance(name, str) and "://" not in name else "is no name"
+        raise InvalidInput("database", problem, 'name the variable with the address: database="ORDERS_DB"')
+    if name in NEVER:
+        remedy = "give handlers a user of their own in that database, and its address in another variable"
+        raise InvalidInput("database", f"is {name}, which no handler is given", remedy)
+    return name
 
 
 def _texts(field: str, given: Sequence[str]) -> tuple[str, ...]:

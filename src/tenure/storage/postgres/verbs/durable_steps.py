@@ -27,8 +27,16 @@ class DurableSteps(Database):
         found = await self._pool.run("recall", **_claim(worker, lease), **mapping.SHORT)
         return mapping.recollection_from(found)
 
-    async def recall_step(self, worker: str, lease: Lease, name: str) -> KeptStep | None:
-        found = await self._pool.run("recall_step", **_claim(worker, lease), name=name)
+    async def recall_step(
+        self, worker: str, lease: Lease, name: str, *, is_decided: bool = False
+    ) -> KeptStep | None:
+        wanted = {**_claim(worker, lease), "name": name}
+        if is_decided:
+            *_, found = await self._pool.run_all(
+                ("keep_steps.lock", {"job": lease.job}), ("recall_step", wanted)
+            )
+        else:
+            found = await self._pool.run("recall_step", **wanted)
         return mapping.step_from(found[0]) if found else None
 
     async def recall_signal(self, worker: str, lease: Lease, name: str) -> Signal | None:

@@ -28,7 +28,10 @@ class DurableSteps(Database):
         with intact(self._path):
             return mapping.recollection_from(found)
 
-    async def recall_step(self, worker: str, lease: Lease, name: str) -> KeptStep | None:
+    async def recall_step(
+        self, worker: str, lease: Lease, name: str, *, is_decided: bool = False
+    ) -> KeptStep | None:
+        del is_decided  # handlers have no transactions of their own in a file
         found = await self._read("recall_step", mapping.step_from, **_claim(worker, lease), name=name)
         return found[0] if found else None
 

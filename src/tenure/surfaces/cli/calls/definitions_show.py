@@ -98,6 +98,7 @@ def _facts(one: Defined) -> Iterator[tuple[str, str]]:
         "cpu": spec.cpu and f"{spec.cpu}s",
         "files": "any number" if spec.files == 0 else spec.files and str(spec.files),
         "environment": ", ".join(spec.environment),
+        "database": spec.database,
         "params": spec.params_schema,
         "registered": f"{moment(one.known.registered_at)} by {one.known.registered_by or '-'}",
     }
