@@ -137,6 +137,7 @@ class DurablePlans:
         self, name: str, function: Callable[..., Any], arguments: tuple[Any, ...], retry: int | None
     ) -> Plan[Any]:
         """Call the function with a connection whose transaction commits together with the step."""
+        check_call("transaction", name, function)
         if retry is not None:
             whole("retry", retry, 0, _MOST_RETRIES)
         memory: StepMemory = yield Remember()
