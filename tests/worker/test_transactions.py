@@ -153,6 +153,7 @@ REFUSED = {
     "too large": "was rolled back, since its result cannot be kept",
     "a step within": "is made within the step 'charge'",
     "async": "is async; call it by the method without _sync",
+    "no name": 'name: is work(); it comes first: ctx.transaction("work", work, …)',
 }
 
 

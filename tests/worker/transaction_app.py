@@ -3,7 +3,7 @@
 import os
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tenure import Context, Tenure, backoff
 from tenure.core.model.durable import StepDraft
@@ -134,6 +134,8 @@ def refused(params: Params, ctx: Context) -> None:
     async def later(connection: Any) -> None:
         """Cannot be awaited in plain code."""
 
+    if params["what"] == "no name":
+        ctx.transaction_sync(cast("Any", work), work)
     ctx.transaction_sync("charge", later if params["what"] == "async" else work)
 
 

@@ -80,10 +80,6 @@ async def test_a_call_that_is_written_otherwise_is_told_how_it_is_written(work: 
         await ctx.once("later", work.do_later(7))
     with pytest.raises(InvalidInput, match=r"function: is 7; give the function itself, and its arguments"):
         ctx.step_sync("seven", work.do(7))
-    with pytest.raises(
-        InvalidInput, match=r'name: is do\(\); it comes first: ctx.transaction\("do", do, …\)'
-    ):
-        await ctx.transaction(work.do, 7)
     assert (work.calls, ctx.steps) == ([7], {})
 
 
