@@ -89,8 +89,8 @@ def idle_row(at: Place) -> Measured:
 
 ROWS: dict[str, Row] = {
     "firing": Row(firing_row, 280),
-    "beside": Row(beside_row, 560),
-    "beside-sqlite": Row(beside_sqlite_row, 280),
+    "beside": Row(beside_row, 210),
+    "beside-sqlite": Row(beside_sqlite_row, 210),
     "idle": Row(idle_row, 280),
 }
 

@@ -25,7 +25,7 @@ def _tell(result: Result) -> Iterator[str]:
     setup = result.setup
     yield f"{setup.store} {setup.seed}: {setup.jobs} jobs, {result.took:.0f} s, {result.events} events"
     yield (
-        f"    {result.wanted} messages wanted; {result.requests} requests, {result.taken} of them taken; "
+        f"    {result.owed} messages owed; {result.requests} requests, {result.taken} of them taken; "
         f"{result.pruned} jobs pruned meanwhile"
     )
     yield counted("harm", result.strikes)

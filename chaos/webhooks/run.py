@@ -18,7 +18,7 @@ from chaos.evidence import Evidence, Terms, Watch
 from chaos.ground import Kind, prepared
 from chaos.webhooks.app import app
 from chaos.webhooks.crew import SENDING
-from chaos.webhooks.lives import happenings, hook_lives, wants
+from chaos.webhooks.lives import happenings, hook_lives, hooks_in
 from chaos.webhooks.operator import Operator
 from chaos.webhooks.receivers import Receivers
 from tenure.core.model.job import NewJob
@@ -64,7 +64,8 @@ class Result(Struct, frozen=True, kw_only=True):
     setup: Setup
     took: float
     events: int
-    wanted: int
+    owed: int
+    """Messages that have to come: what was asked for, but for what was removed before or during a pause."""
     requests: int
     taken: int
     pruned: int
@@ -236,13 +237,11 @@ def _terms(*, is_over: bool) -> Terms:
 
 
 def _result(stage: Stage, found: Evidence, took: float) -> Result:
-    jobs = [sighting.job for sighting in stage.watch.sightings]
-    happened = happenings(found.feed, jobs).values()
     return Result(
         setup=stage.setup,
         took=took,
         events=len(found.feed),
-        wanted=sum(wants(hook, one) for hook in found.hooks for one in happened),
+        owed=sum(len(life.owed) for life in hooks_in(found).values()),
         requests=len(found.received),
         taken=sum(one.was_taken for one in found.received),
         pruned=stage.pruned,
