@@ -73,7 +73,10 @@ def test_the_names_that_handlers_and_callers_need_are_there() -> None:
 
 
 def test_the_names_for_tests_are_these() -> None:
-    assert testing.__all__ == ["AsyncHarness", "Context", "Endless", "Harness", "HarnessJob", "harness"]
+    assert testing.__all__ == [
+        *("AsyncHarness", "Context", "CrashMatrix", "CrashRun", "Endless", "Harness", "HarnessJob"),
+        *("crash_matrix", "harness"),
+    ]
     assert all(hasattr(testing, name) for name in testing.__all__)
 
 

@@ -8,6 +8,7 @@ TESTS = Path(__file__).parent.parent
 
 # Programs under test may sleep. These loops of tests do something each time, or keep a pace that is tested.
 PACED = {
+    "examples/agent/test_killed.py": 1,  # kills at random times
     "examples/image_service/test_killed.py": 1,  # kills at random times
     "model/trail_requests.py": 1,  # reads to the end, piece by piece
     "relay/messages/test_post_to_start.py": 1,  # calls at a pace of their own

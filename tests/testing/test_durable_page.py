@@ -1,22 +1,29 @@
-"""The programs on the page about durable handlers, run as they stand there."""
+"""The programs on the pages about durable handlers, run as they stand there."""
 
 import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tenure.core.model.durable import EffectAnswer, Signal
-from tenure.core.values.documents import write
-from tenure.testing import Harness, HarnessJob, harness
+from tenure.testing import Harness, HarnessJob, crash_matrix, harness
 
-PAGE = (Path(__file__).parents[2] / "docs/how-to/durable-handlers.md").read_text()
-FILES = dict(re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+PAGES = ("durable-handlers", "effects", "signals")
+FILES = {
+    page: dict(
+        re.findall(
+            r"^```python\n# (\w+)\.py\n(.*?)^```$",
+            (Path(__file__).parents[2] / f"docs/how-to/{page}.md").read_text(),
+            re.MULTILINE | re.DOTALL,
+        )
+    )
+    for page in PAGES
+}
 
 
-def program(name: str) -> Any:
+def program(page: str, name: str) -> Any:
     """The names of one program."""
     names: dict[str, Any] = {"__name__": name}
-    exec(FILES[name], names)  # noqa: S102
+    exec(FILES[page][name], names)  # noqa: S102
     return SimpleNamespace(**names)
 
 
@@ -25,13 +32,17 @@ def only(t: Harness) -> HarnessJob:
     return job
 
 
-def test_the_page_has_these_programs() -> None:
-    assert set(FILES) == {"film", "report", "trial", "poll", "order", "till", "leave"}
+def test_the_pages_have_these_programs() -> None:
+    assert {page: set(programs) for page, programs in FILES.items()} == {
+        "durable-handlers": {"film", "report", "trial", "poll", "till"},
+        "effects": {"keyed", "order", "looked"},
+        "signals": {"leave"},
+    }
 
 
 def test_what_is_done_is_not_done_again() -> None:
     """S0.7, S0.6"""
-    film = program("film")
+    film = program("durable-handlers", "film")
     with harness(film.app) as t:
         film.publish.enqueue_sync({"url": "https://example.com/film"})
         t.advance("10m")
@@ -41,7 +52,7 @@ def test_what_is_done_is_not_done_again() -> None:
 
 
 def test_a_document_is_found_again() -> None:
-    report = program("report")
+    report = program("durable-handlers", "report")
     with harness(report.app) as t:
         report.add_up.enqueue_sync({"pages": 5})
         t.advance("10m")
@@ -51,7 +62,7 @@ def test_a_document_is_found_again() -> None:
 
 def test_a_job_sleeps_for_weeks() -> None:
     """S2.30"""
-    trial = program("trial")
+    trial = program("durable-handlers", "trial")
     with harness(trial.app) as t:
         trial.remind.enqueue_sync({"to": "ada"})
         t.advance("13d")
@@ -63,7 +74,7 @@ def test_a_job_sleeps_for_weeks() -> None:
 
 
 def test_a_loop_keeps_little() -> None:
-    poll = program("poll")
+    poll = program("durable-handlers", "poll")
     with harness(poll.app) as t:
         poll.poll.enqueue_sync({"turns": 5})
         t.advance("5h")
@@ -75,27 +86,33 @@ def test_a_loop_keeps_little() -> None:
 
 def test_an_effect_in_doubt_is_answered() -> None:
     """S3.65"""
-    order = program("order")
+    order = program("effects", "order")
     with harness(order.app) as t:
-        order.pay.enqueue_sync({"order": 7})
+        job = order.pay.enqueue_sync({"order": 7})
         t.advance("1d")
         assert (only(t).state, order.charged) == ("suspended", [7])
-        said = EffectAnswer(step="charge", happened=True, by="ada", result=write({"receipt": 1}))
-        job = only(t).id
-        t._ask(lambda at: at.store.answer(job, said))
+        job.answer_sync("charge", happened=True, result={"receipt": 1})
         t.drain()
         assert (only(t).result, order.charged) == ({"receipt": 1}, [7])
 
 
+def test_no_crash_repeats_what_the_other_side_knows_or_tells() -> None:
+    """S3.65"""
+    keyed, looked = program("effects", "keyed"), program("effects", "looked")
+    charges = keyed.charges
+    matrix = crash_matrix(keyed.app, keyed.pay, {"order": 7}, lambda: charges, prepare=charges.clear)
+    assert matrix.clean, matrix
+    outbox = looked.outbox
+    matrix = crash_matrix(looked.app, looked.mail, {"text": "hello"}, outbox, prepare=outbox.clear)
+    assert matrix.clean, matrix
+
+
 def test_somebody_approves_or_nobody_does() -> None:
-    leave = program("leave")
+    leave = program("signals", "leave")
     with harness(leave.app) as t:
-        for who in ("bob", "eve"):
-            leave.ask.enqueue_sync({"who": who})
+        bob, _ = [leave.ask.enqueue_sync({"who": who}) for who in ("bob", "eve")]
         t.drain()
-        bob, _ = t.jobs()
-        approved = Signal(name="approved", by="ada", body=write({"by": "ada"}))
-        t._ask(lambda at: at.store.signal(bob.id, approved))
+        bob.signal_sync("approved", {"by": "ada"})
         t.advance("4d")
         assert [job.result for job in t.jobs()] == ["approved by ada", "nobody has answered"]
     assert leave.told == ["may bob leave?", "may eve leave?"]

@@ -59,7 +59,7 @@ class InlineChannel(Channel):
             replies.append(reply)
             arrived.set()
 
-        self.ask(request, deliver)
+        super().ask(request, deliver)
         arrived.wait()
         return replies[0]
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from tenure.execution.handler.handler import Handler
-from tenure.execution.parent.attempt_terms import AttemptTerms, Ended
+from tenure.execution.parent.attempt_terms import AttemptTerms, Ended, StopReason
 from tenure.execution.parent.endings import StopLog, classify_ending, usage_of
 from tenure.execution.parent.output import Journal
 from tenure.execution.parent.reports import MessageSink
@@ -42,7 +42,7 @@ class InlineAttempt:
     def __init__(self, assignment: Assignment, handler: Handler, terms: AttemptTerms, beat: Beat) -> None:
         self.assignment = assignment
         self.handler = handler
-        self.channel = InlineChannel(self._post, self._beat_now)
+        self.channel: InlineChannel = InlineChannel(self._post, self._beat_now)
         self._loop = asyncio.get_running_loop()
         self._terms = terms
         self._beat = beat
@@ -62,6 +62,14 @@ class InlineAttempt:
         finally:
             stop.on_asked(None)
         return Ended(classify_ending(self._stop_log, self._sink, _ENDED), usage_of(_ENDED))
+
+    def vanish(self) -> None:
+        """Let it end as if its process and its worker had died: nothing is settled. From any thread."""
+        self._loop.call_soon_threadsafe(self._vanish)
+
+    def _vanish(self) -> None:
+        self._stop_log.record(StopReason.LOST, self._terms.timeout)
+        self._end()
 
     def _post(self, body: bytes) -> None:
         self._loop.call_soon_threadsafe(self._take, body)
@@ -104,6 +112,9 @@ class InlineAttempt:
         asyncio.run_coroutine_threadsafe(self._beat(), self._loop).result()
 
 
+MakeAttempt = Callable[[Assignment, Handler, AttemptTerms, Beat], InlineAttempt]
+
+
 class InlineLane:
     """Runs each attempt where `post` puts it."""
 
@@ -112,15 +123,17 @@ class InlineLane:
         handler_of: Callable[[Assignment], Handler],
         post: Callable[[InlineAttempt], None],
         beat: Beat,
+        make_attempt: MakeAttempt = InlineAttempt,
     ) -> None:
         self._handler_of = handler_of
         self._post = post
         self._beat = beat
+        self._make_attempt = make_attempt
 
     async def run(self, assignment: Assignment, terms: AttemptTerms) -> Ended:
         """Run one attempt and return how it ended."""
         if (stopped := terms.stopped_early()) is not None:
             return stopped
-        attempt = InlineAttempt(assignment, self._handler_of(assignment), terms, self._beat)
+        attempt = self._make_attempt(assignment, self._handler_of(assignment), terms, self._beat)
         self._post(attempt)
         return await attempt.ended()

@@ -19,7 +19,7 @@ from tenure.engine.worker.held_attempt import HeldAttempt
 from tenure.engine.worker.hooks import Hooks
 from tenure.execution.parent.attempt_terms import StopReason
 from tenure.testing.bound_runtime import BoundRuntime
-from tenure.testing.inline_lane import InlineLane
+from tenure.testing.inline_lane import InlineAttempt, InlineLane, MakeAttempt
 from tenure.testing.shift import Shift
 from tenure.testing.stages import Post
 from tenure.testing.stand_ins import StandIns
@@ -40,6 +40,9 @@ class InlineWorker:
         self._registered: list[Spec] = []
         self._announced: tuple[bytes, ...] = ()
         self._is_busy = False
+        self.make_attempt: MakeAttempt = InlineAttempt
+        self.has_schedules = True
+        """Whether the schedules of the app fire."""
         runtime.on_call = self.beat
 
     async def beat(self) -> None:
@@ -58,7 +61,8 @@ class InlineWorker:
         if (specs := self._registry.specs()) != self._registered:
             await save_definitions(store, specs, by=WORKER)
             self._registered = specs
-        if (schedules := self._registry.manifest(None).schedules) != self._announced:
+        schedules = self._registry.manifest(None).schedules if self.has_schedules else ()
+        if schedules != self._announced:
             await announce_all(client.schedules, schedules, by=WORKER)
             self._announced = schedules
 
@@ -79,7 +83,7 @@ class InlineWorker:
             await self.register()
             at = await self._runtime.ready()
             specs = {(spec.key, spec.version): spec for spec in self._registered}
-            lane = InlineLane(self._stand_ins.handler_of, post, self.beat)
+            lane = InlineLane(self._stand_ins.handler_of, post, self.beat, self.make_attempt)
             async with asyncio.TaskGroup() as tasks:
                 hooks = Hooks(lane, at.store, specs, self._config, tasks, on_signal=_unheard)
                 shift = Shift(at, lane, hooks, specs, self._config, self._held, self._stand_ins, tasks)

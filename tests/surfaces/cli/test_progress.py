@@ -28,6 +28,9 @@ def test_a_signal_is_sent_and_seen(tmp_path: Path, migrated: str) -> None:
     assert "waits for the signal approved" in shown
     assert "wait:approved" in shown
 
+    misspelt = tenure(tmp_path, "jobs", "signal", job, "aproved", *where)
+    note = "the signal 'aproved' is kept; what the job waits for now is 'approved'\n"
+    assert (misspelt.returncode, misspelt.stdout, misspelt.stderr) == (0, f"{job} suspended\n", note)
     sent = tenure(tmp_path, "jobs", "signal", job, "approved", '{"by": "ann"}', *where)
     assert (sent.returncode, sent.stdout, sent.stderr) == (0, f"{job} queued\n", "")
     again = tenure(tmp_path, "jobs", "signal", job[-8:], "approved", '{"by":"ann"}', "--json", *where)

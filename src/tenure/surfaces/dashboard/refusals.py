@@ -1,8 +1,10 @@
 """Refusals as pages: the problem in words, or the way to the login for a browser without a session."""
 
+import re
 from urllib.parse import quote
 
 from tenure.api.problem import KINDS
+from tenure.surfaces.dashboard.pages.addresses import JOBS
 from tenure.surfaces.dashboard.renderer import HEADERS, see_other, written
 from tenure.surfaces.http.app.caller import NOBODY
 from tenure.surfaces.http.app.context import Response
@@ -10,6 +12,9 @@ from tenure.surfaces.http.app.page_request import PageRequest
 from tenure.surfaces.http.app.problems import Refusal
 
 LOGIN = "/login"
+
+_A_JOB = re.compile(rf"{JOBS}/[0-9a-f-]{{36}}(?=/)")
+"""The page of the job to which a form belongs."""
 
 
 def refuse(refusal: Refusal, page: PageRequest) -> Response:
@@ -28,6 +33,7 @@ def refuse(refusal: Refusal, page: PageRequest) -> Response:
         "detail": refusal.detail,
         "errors": refusal.errors,
         "request_id": page.request,
+        "job": found[0] if (found := _A_JOB.match(page.url)) else None,
     }
     template = "_problem.html" if page.is_part else "problem.html"
     return Response(refusal.status, written(template, NOBODY, page, {"problem": problem}), headers)

@@ -78,6 +78,7 @@ async def test_an_effect_in_doubt_is_answered_by_two_buttons(api: Api, store: St
     sent = {"effect": "charge", "happened": "yes", "result": '{"id": 7}'}
     refused = await operator.submit(f"/ui/jobs/{job}/answer", {**sent, "result": "id 7"})
     assert (refused.status, b"result" in refused.body) == (422, True)
+    assert f'href="/ui/jobs/{job}">Back to the job<'.encode() in refused.body
     assert (await operator.submit(f"/ui/jobs/{job}/answer", sent)).status == 303
     assert await state_of(store, job) is State.QUEUED
     answered = {"effect": "refund", "happened": "no", "result": ""}

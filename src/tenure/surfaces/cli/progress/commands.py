@@ -73,11 +73,18 @@ def signal(parts: Parts, job: JobName, name: str, payload: str, database: str, a
     name stands: the same one again changes nothing, and another one is a failure. So is a job that has ended.
     """
     told = Signal(name=name, by=ACTOR, body=read_document("payload", payload))
+    others: list[str] = []
 
     async def one(client: JobClient, which: UUID) -> State:
-        return (await client.durable.signal(which, told)).state
+        state = (await client.durable.signal(which, told)).state
+        if state is State.SUSPENDED:  # a name that is misspelt would be kept without a word
+            wait = (await client.durable.kept(await client.get(which))).wait
+            others.extend([wait.signal] if wait is not None and wait.signal is not None else [])
+        return state
 
     _send(parts, database, job, "signal", one, as_json=as_json)
+    for other in others:
+        click.echo(f"the signal {name!r} is kept; what the job waits for now is {other!r}", err=True)
 
 
 @click.command(short_help="Say whether an effect in doubt has happened.")
