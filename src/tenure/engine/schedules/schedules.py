@@ -35,7 +35,7 @@ class ScheduleNotFound(TenureError, LookupError):
     """There is no schedule of that name."""
 
     def __init__(self, name: ScheduleName) -> None:
-        super().__init__(f"there is no schedule {name.name!r:.140}")
+        super().__init__(f"there is no schedule {name.name!r:.140} in the namespace {name.namespace}")
         self.name = name
 
 
