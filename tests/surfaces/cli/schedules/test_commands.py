@@ -1,14 +1,33 @@
 """`tenure schedules`: made, shown, changed, paused, run by hand and deleted, on record; what it refuses."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tenure.core.model.job import NewJob
+from tenure.core.schedule.recurrence import Recurrence
+from tenure.core.schedule.schedule import DueTick, Firing, NewSchedule, ScheduledJob, TickOutcome
+from tenure.storage.contract.store import Store
 from tests.surfaces.cli.test_changes import audit_of
 from tests.surfaces.command import fails, tenure
-from tests.surfaces.store_behind import MAIL, job_of, register
+from tests.surfaces.store_behind import MAIL, job_of, on, register
+
+HOUR = timedelta(hours=1)
 
 NIGHTLY = ("nightly", "--definition", "mail", "--cron", "30 2 * * *", "--timezone", "Europe/Berlin")
+
+NOW = datetime.now(UTC)
+DUE = NewSchedule(
+    id="due", job=ScheduledJob(definition="mail"), recurrence=Recurrence(every=HOUR, starts_at=NOW)
+)
+NOTED = [
+    DueTick(at=NOW, outcome=TickOutcome.MISSED, count=3, until=NOW + 2 * HOUR),
+    DueTick(at=NOW + 3 * HOUR, outcome=TickOutcome.OVERLAPPED),
+    DueTick(at=NOW + 4 * HOUR, outcome=TickOutcome.FULL, problem="no room"),
+    DueTick(at=NOW + 5 * HOUR, outcome=TickOutcome.FAILED, problem="it is gone\x1b[31m"),
+    DueTick(at=NOW + 6 * HOUR, outcome=TickOutcome.FIRED, job=NewJob(definition="mail")),
+]
 
 REFUSED: list[tuple[tuple[str, ...], int, tuple[str, ...]]] = [
     (("create", *NIGHTLY[:3], "--cron", "0 0 0 * * *"), 2, ("has 6 fields", "use an interval")),
@@ -133,3 +152,25 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_stored(tmp_path: Path, mi
     for arguments, code, texts in REFUSED:
         assert fails(tenure(tmp_path, "schedules", *arguments, "--database", migrated), code, *texts)
     assert told(tmp_path, migrated, "list") == {"items": [before]}
+
+
+def test_each_tick_is_told_with_what_became_of_it(tmp_path: Path, migrated: str) -> None:
+    """Also one that made no job."""
+    register(migrated, MAIL)
+    firing = Firing(
+        namespace="default", schedule="due", revision=1, expected=NOW, next_at=NOW + 7 * HOUR, ticks=NOTED
+    )
+
+    async def fire(store: Store) -> None:
+        await store.add_schedule(DUE, next_at=NOW)
+        assert await store.fire([firing]) != [None]
+
+    on(migrated, fire)
+    for command in ("ticks", "show"):
+        *_, fired, failed, full, overlapped, missed = lines(tmp_path, migrated, command, "due")
+        assert fired.split()[2] == "fired"
+        assert fired.endswith("queued -")
+        assert failed.endswith("failed - - it is gone\\x1b[31m")
+        assert full.endswith("full - - no room")
+        assert overlapped.endswith("overlapped - - -")
+        assert " missed x 3, until " in missed

@@ -10,6 +10,7 @@ from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.values.text import length_text, plain
 from tenure.surfaces.cli.output import moment, styled, table
 
+_NOTHING = "-"
 _CHANGES = {
     "moved": "moved: clocks skip its time",
     "merged": "merged: clocks make one run of several",
@@ -24,7 +25,7 @@ def spelled(namespace: str, name: str) -> str:
 def rule_of(item: ScheduleItem) -> str:
     """When it fires, in short."""
     if item.problem is not None:
-        return "-"
+        return _NOTHING
     if item.cron is None:
         return f"every {_length(item.every_seconds)}"
     return item.cron if item.timezone == "UTC" else f"{item.cron} {item.timezone}"
@@ -104,15 +105,20 @@ def print_ticks(ticks: Sequence[TickItem]) -> None:
         (
             moment(one.at),
             one.outcome if one.count == 1 else f"{one.outcome} x {one.count}, until {moment(one.until)}",
-            "-" if one.job_id is None else str(one.job_id),
-            one.job_status or "-",
-            plain(one.problem) if one.problem else "-",
+            _NOTHING if one.job_id is None else str(one.job_id),
+            one.job_status or _NOTHING,
+            plain(one.problem) if one.problem else _NOTHING,
         )
         for one in ticks
     ]
     titles = ("tick", "outcome", "job", "state", "problem")
-    for line in table(titles, rows, paint=lambda title, cell: styled(cell) if title == "state" else cell):
+    for line in table(titles, rows, paint=_painted):
         click.echo(line)
+
+
+def _painted(title: str, cell: str) -> str:
+    """A cell in colour if it is the state of a job; a tick that made none has no state."""
+    return styled(cell) if title == "state" and cell != _NOTHING else cell
 
 
 def _length(seconds: float | None) -> str:
