@@ -184,6 +184,9 @@ def _check_transport(settings: Settings) -> None:
     url, example = settings.sqs_queue_url, "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"
     if url and not _QUEUE_URL.fullmatch(url):
         raise InvalidInput("sqs_queue_url", f"is {url!r:.64}", f"give the URL of a queue, such as {example}")
+    if url.endswith(".fifo"):
+        problem = "names a FIFO queue, where one message waits for another"
+        raise InvalidInput("sqs_queue_url", problem, "make a standard queue: order is the database's")
     if settings.transport == "sqs" and not url:
         problem = "is missing, and the transport is sqs"
         raise InvalidInput("sqs_queue_url", problem, f"give the URL of the queue, such as {example}")
