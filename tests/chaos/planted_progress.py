@@ -18,7 +18,6 @@ from tests.storage.durable_verbs import (
     suspend,
     tell,
 )
-from tests.storage.verbs import claim
 
 UNRESTING = replace(TERMS, quiet=False)
 
@@ -76,16 +75,6 @@ async def runs_what_it_was_not_told_of(scene: Scene) -> None:
     await scene.wait(1)
 
 
-async def is_told_something_else(scene: Scene) -> None:
-    """A job waits for a signal, and is sent another one, again and again."""
-    await waits(scene)
-    for _ in range(2):
-        await tell(scene.store, scene.jobs["job"], approval(name="other"))
-        for held in await claim(scene.store, "a"):
-            await suspend(scene.store, held.lease, for_signal())
-        await scene.wait(1)
-
-
 async def is_told_before_it_waits(scene: Scene) -> None:
     """A job is told something, of which its sender hears that it is kept."""
     await begin(scene)
@@ -125,18 +114,6 @@ PLANTS = (
                 "postgres": (
                     ("keep_steps.keep", "WHERE was = 'intended' AND was_fence <> fence", "WHERE false"),
                 ),
-            }
-        ),
-        UNRESTING,
-    ),
-    Plant(
-        "any signal wakes whoever waits",
-        {"I56"},
-        is_told_something_else,
-        Sabotage(
-            {
-                "sqlite": (("rouse.due", "signal.name = wait.signal", "1"),),
-                "postgres": (("rouse", "AND signal.name = wait.signal", ""),),
             }
         ),
         UNRESTING,

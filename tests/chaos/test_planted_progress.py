@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from chaos.checker import check
 from chaos.charges import Charge
+from chaos.checker import check
 from chaos.deeds import Deed
 from chaos.evidence import Evidence
 from chaos.history import Call
@@ -58,6 +58,13 @@ def charged(evidence: Evidence, fence: int) -> Evidence:
     return replace(evidence, charges=[Charge(one.job, "charge", fence)])
 
 
+def transacted(evidence: Evidence) -> Evidence:
+    """A step of a transaction, of which nobody has taken note before."""
+    [one] = evidence.progress
+    step = replace(one.steps[0], name="charge", kind=StepKind.TRANSACTION)
+    return changed(evidence, steps=[*one.steps, step])
+
+
 def acknowledged(evidence: Evidence) -> Evidence:
     """A signal that its sender was told of."""
     [one] = evidence.progress
@@ -78,8 +85,8 @@ FORGERIES: list[tuple[set[str], str, Story, Forgery]] = [
     ({"I62"}, "a step that never ran", is_told, lambda e: ran(e, "fetch", 0)),
     ({"I63"}, "an effect more than is told", goes_on_in_doubt, lambda e: ran(e, "charge", 1, 1, 2)),
     ({"I64"}, "a charge without a step", is_told, lambda e: charged(e, 1)),
-    ({"I64"}, "a step without its charge", is_told, lambda e: _steps(e, kind=StepKind.TRANSACTION)),
-    ({"I65"}, "a signal that was lost", waits, lambda e: acknowledged(e)),
+    ({"I64"}, "a step without its charge", waits, transacted),
+    ({"I65"}, "a signal that was lost", waits, acknowledged),
 ]
 
 
