@@ -74,7 +74,7 @@ async def test_a_job_keeps_as_many_steps_as_it_may_one_question_each(store: Stor
 async def test_a_loop_of_steps_and_sleeps_asks_the_same_in_every_turn(store: Store) -> None:
     """S2.30: and keeps no more in the end than in the beginning."""
     calls = Calls(store)
-    async with serving_app(calls.store, TARGET):
+    async with serving_app(calls.store, TARGET, poll=0.01):
         job = await enqueue(store, "async.turns", {"count": TURNS})
         done = await reach(store, job, State.SUCCEEDED, State.FAILED, within=LONG)
     assert (done.state, done.error, done.result) == (State.SUCCEEDED, None, str(TURNS))
