@@ -54,6 +54,26 @@ def second(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def short(at: datetime) -> str:
+    """A time to the second; with its day unless that is today, both in UTC."""
+    there = at.astimezone(UTC)
+    is_today = there.date() == datetime.now(UTC).date()
+    return there.strftime("%H:%M:%S" if is_today else "%a %-d %b %H:%M:%S")
+
+
+def minute(at: datetime) -> str:
+    """The hour and minute, in UTC."""
+    return at.astimezone(UTC).strftime("%H:%M")
+
+
+def about(count: int) -> str:
+    """A number; a large one in millions, with its first digits."""
+    for unit, name in ((10**9, "G"), (10**6, "M")):
+        if count >= unit:
+            return f"{int(count / unit * 10) / 10:g} {name}"
+    return f"{count:,}"
+
+
 def clock(at: datetime) -> str:
     """The time of day, in UTC."""
     return at.astimezone(UTC).strftime("%H:%M:%S.%f")[:-3]
@@ -133,6 +153,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "clock": clock,
     "exact": exact,
     "second": second,
+    "short": short,
+    "minute": minute,
+    "about": about,
     "span": span,
     "figure": figure,
     "size": size,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
+from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
@@ -59,9 +60,10 @@ def _of_webhook(name: str, handler: Handler, summary: str, form: type[Form] = No
 
 
 def _route(method: str, path: str, **rest: Any) -> Route:
-    return Route(
-        method=method, path=path, **{"audience": AUDIENCE, "produces": HTML, "refuse": refuse, **rest}
-    )
+    told = {"audience": AUDIENCE, "produces": HTML, "refuse": refuse, **rest}
+    if told["produces"] == HTML and method == "GET" and told["scope"] is not None:
+        told["handler"] = framed(told["handler"])
+    return Route(method=method, path=path, **told)
 
 
 PAGES = (
