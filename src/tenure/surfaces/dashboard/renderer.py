@@ -65,7 +65,7 @@ def written(template: str, caller: Caller, page: PageRequest, values: Mapping[st
             url=page.url,
             deployment=page.deployment,
             wanted=page.wanted,
-            groups=groups_of(caller),
+            menu=groups_of(caller),
             at_the_thumb=AT_THE_THUMB,
             **values,
         )
