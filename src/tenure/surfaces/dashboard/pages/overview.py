@@ -8,6 +8,7 @@ from msgspec import Struct
 from tenure.api import views
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, DeadGroup
+from tenure.core.reports.health import Symptom
 from tenure.core.reports.reading import Filter, RunningJob
 from tenure.core.schedule.schedule import Schedule, TickOnRecord
 from tenure.engine.client.statistics import PERIODS, Series
@@ -66,14 +67,14 @@ async def overview(context: AppContext, request: Request) -> Response:
         return see_other(JOBS)
     client = context.client
     counts = await client.counts(Filter())  # cheap, so these are not cached
-    if "first" in request.query or (not _any(counts) and not await client.trends.has_ended()):
+    symptoms = await client.health.light_symptoms()
+    if "first" in request.query or await _is_first_run(context, counts, symptoms):
         return await first_run.first_run(context, request, counts)
     period = request.query.get("period", USUAL_PERIOD)
     order = request.query.get("order", USUAL_ORDER)
     # Concurrently: on a cold disk each of them is slow.
-    figures, symptoms, now_running, dead, trends, coming = await asyncio.gather(
+    figures, now_running, dead, trends, coming = await asyncio.gather(
         client.statistics.figures(),
-        client.health.light_symptoms(),
         client.longest_running(limit=LISTED),
         client.dead_letters(limit=LISTED),
         client.trends.of_definitions(period),
@@ -152,5 +153,8 @@ def _address(period: str, order: str) -> str:
     return f"/?period={period}" + (f"&order={order}" if order != USUAL_ORDER else "")
 
 
-def _any(counts: dict[State, Count]) -> bool:
-    return any(count.n for count in counts.values())
+async def _is_first_run(context: AppContext, counts: dict[State, Count], symptoms: Sequence[Symptom]) -> bool:
+    """Whether there has never been a job, and nothing is wrong that would have to be shown."""
+    if any(count.n for count in counts.values()) or any(one.needs_person for one in symptoms):
+        return False
+    return not await context.client.trends.has_ended()
