@@ -8,7 +8,6 @@ from msgspec import Struct
 from tenure.api import views
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, DeadGroup
-from tenure.core.reports.health import Symptom
 from tenure.core.reports.reading import Filter, RunningJob
 from tenure.core.schedule.schedule import Schedule, TickOnRecord
 from tenure.engine.client.statistics import PERIODS, Series
@@ -68,8 +67,8 @@ async def overview(context: AppContext, request: Request) -> Response:
     client = context.client
     counts = await client.counts(Filter())  # cheap, so these are not cached
     symptoms = await client.health.light_symptoms()
-    if "first" in request.query or await _is_first_run(context, counts, symptoms):
-        return await first_run.first_run(context, request, counts)
+    if "first" in request.query or not (_any(counts) or await client.trends.has_ended()):
+        return await first_run.first_run(context, request, counts, troubles(symptoms))
     period = request.query.get("period", USUAL_PERIOD)
     order = request.query.get("order", USUAL_ORDER)
     # Concurrently: on a cold disk each of them is slow.
@@ -153,8 +152,5 @@ def _address(period: str, order: str) -> str:
     return f"/?period={period}" + (f"&order={order}" if order != USUAL_ORDER else "")
 
 
-async def _is_first_run(context: AppContext, counts: dict[State, Count], symptoms: Sequence[Symptom]) -> bool:
-    """Whether there has never been a job, and nothing is wrong that would have to be shown."""
-    if any(count.n for count in counts.values()) or any(one.needs_person for one in symptoms):
-        return False
-    return not await context.client.trends.has_ended()
+def _any(counts: dict[State, Count]) -> bool:
+    return any(count.n for count in counts.values())
