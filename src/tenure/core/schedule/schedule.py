@@ -14,7 +14,7 @@ from tenure.core.model.job import USUAL_NAMESPACE, NewJob
 from tenure.core.model.limit import SCHEDULE_LIMIT, Limit
 from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
-from tenure.core.schedule.backlog import Missed
+from tenure.core.schedule.backlog import MOST_COUNTED, Missed
 from tenure.core.schedule.cron_days import ClockChange
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.values.bounds import (
@@ -249,6 +249,11 @@ class Tick(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     problem: str | None = None
     noted_at: datetime | None = None
+
+    @property
+    def is_more(self) -> bool:
+        """Whether there may be more than were counted."""
+        return self.count >= MOST_COUNTED
 
     @property
     def place(self) -> TickPlace:

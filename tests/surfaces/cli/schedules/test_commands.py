@@ -22,7 +22,8 @@ DUE = NewSchedule(
     id="due", job=ScheduledJob(definition="mail"), recurrence=Recurrence(every=HOUR, starts_at=NOW)
 )
 NOTED = [
-    DueTick(at=NOW, outcome=TickOutcome.MISSED, count=3, until=NOW + 2 * HOUR),
+    DueTick(at=NOW, outcome=TickOutcome.MISSED, count=1000, until=NOW + HOUR),
+    DueTick(at=NOW + 2 * HOUR, outcome=TickOutcome.MISSED, count=3, until=NOW + 2.5 * HOUR),
     DueTick(at=NOW + 3 * HOUR, outcome=TickOutcome.OVERLAPPED),
     DueTick(at=NOW + 4 * HOUR, outcome=TickOutcome.FULL, problem="no room"),
     DueTick(at=NOW + 5 * HOUR, outcome=TickOutcome.FAILED, problem="it is gone\x1b[31m"),
@@ -167,10 +168,11 @@ def test_each_tick_is_told_with_what_became_of_it(tmp_path: Path, migrated: str)
 
     on(migrated, fire)
     for command in ("ticks", "show"):
-        *_, fired, failed, full, overlapped, missed = lines(tmp_path, migrated, command, "due")
+        *_, fired, failed, full, overlapped, missed, many = lines(tmp_path, migrated, command, "due")
         assert fired.split()[2] == "fired"
         assert fired.endswith("queued -")
         assert failed.endswith("failed - - it is gone\\x1b[31m")
         assert full.endswith("full - - no room")
         assert overlapped.endswith("overlapped - - -")
         assert " missed x 3, until " in missed
+        assert " missed x 1,000 or more, until " in many
