@@ -95,7 +95,9 @@ def test_an_event_that_comes_twice_is_stored_once(receiver: Running) -> None:
     assert receiver.stored() == ["msg_1", "msg_2"]
 
 
-@pytest.mark.parametrize(("secrets", "said"), [("", "is missing"), ("whsec_typo", "is no secret of a webhook")])
+@pytest.mark.parametrize(
+    ("secrets", "said"), [("", "is missing"), ("whsec_typo", "is no secret of a webhook")]
+)
 def test_a_secret_that_is_none_is_seen_at_the_start(tmp_path: Path, secrets: str, said: str) -> None:
     ran = subprocess.run(
         [sys.executable, str(EXAMPLE)],

@@ -1,7 +1,7 @@
 """Sending: after the commit, in batches, bounded, and never in the way of who puts jobs in line."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -34,16 +34,18 @@ class Broker:
     def __init__(self) -> None:
         self.taken: list[list[UUID]] = []
         self.is_away = False
+        self.refuses = frozenset[int]()
+        """The places in a batch of what is not taken."""
         self.calls = 0
 
-    async def send(self, bodies: Sequence[bytes]) -> int:
+    async def send(self, bodies: Sequence[bytes]) -> Collection[int]:
         await asyncio.sleep(0)
         self.calls += 1
         if self.is_away:
             raise TransportFailed("away")
-        read = [body.read(one) for one in bodies]
+        read = [body.read(one) for n, one in enumerate(bodies) if n not in self.refuses]
         self.taken.append([one.job_id for one in read if one is not None and one.store == OURS])
-        return len(bodies)
+        return self.refuses & set(range(len(bodies)))
 
     @property
     def jobs(self) -> list[UUID]:
@@ -76,6 +78,21 @@ async def test_what_a_broker_that_is_away_did_not_take_is_sent_later() -> None:
     assert broker.jobs == jobs  # the end waits for what is still to be sent
     assert sum(one.sent for one in told if isinstance(one, MessagesSent)) == 30
     assert sum(one.failed for one in told if isinstance(one, MessagesSent)) == 0
+
+
+async def test_what_a_broker_refuses_of_a_batch_is_sent_again() -> None:
+    """It takes each message by itself, and lets some wait where too many come."""
+    broker, told = Broker(), list[Signal]()
+    jobs = sorted(uuid4() for _ in range(30))
+    async with MessageSender(broker, OURS, told.append).running() as sends:  # type: ignore[arg-type]
+        broker.refuses = frozenset({3, 7})
+        sends.send(jobs)
+        await until(lambda: any(isinstance(one, MessagesSent) and one.error for one in told))
+        broker.refuses = frozenset()
+    assert broker.jobs == jobs
+    errors = {one.error for one in told if isinstance(one, MessagesSent)} - {""}
+    assert errors == {"the broker has refused 2 of 10 messages"}
+    assert sum(one.sent for one in told if isinstance(one, MessagesSent)) == 30
 
 
 async def test_a_broker_that_stays_away_is_told_of_once_and_asked_ever_more_rarely(
