@@ -37,7 +37,7 @@ class SqsTransport:
         self._errors = errors
 
     async def send(self, bodies: Sequence[bytes]) -> Collection[int]:
-        """Send up to ten messages; returns the places of those that SQS has not taken: it takes each by itself."""
+        """Send up to ten messages, which SQS takes one by one; returns the places of those it has not."""
         entries = [{"Id": str(n), "MessageBody": body.decode()} for n, body in enumerate(bodies)]
         answer = await self._call("send_message_batch", Entries=entries)
         taken = {one["Id"] for one in answer.get("Successful", ())}
