@@ -10,9 +10,11 @@ from uuid import UUID, uuid4
 import pytest
 
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import Delivered, Keeping, Verdict
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line, Order
 from tenure.core.model.outcome import Report, Succeeded
+from tenure.core.model.states import State
 from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.documents import EMPTY
 from tenure.relay.messages import body, sender
@@ -22,6 +24,20 @@ from tenure.relay.messages.transport import Transport, TransportFailed
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import sending_to
 from tests.relay.messages.sqs_server import Queue
+from tests.storage.damaged_rows import no_lease, past_the_guards
+from tests.storage.durable_verbs import (
+    approval,
+    for_answer,
+    for_signal,
+    held,
+    intended,
+    keep,
+    say,
+    suspend,
+    suspended_for,
+    tell,
+)
+from tests.storage.verbs import enqueue_one
 from tests.until import until
 
 OURS = UUID(int=1)
@@ -192,3 +208,38 @@ async def test_each_verb_that_puts_a_job_in_line_has_it_named(store: Store, queu
         assert again.replay is not None
     expected = [first.id, held.id, later.id, one.lease.job, again.replay]
     assert await named(queue) == sorted(expected)
+
+
+async def test_a_job_that_goes_on_after_its_wait_is_named(store: Store, queue: Queue) -> None:
+    """S2.4: told what it waits for, answered about its effect, or told so before it waits."""
+    announced: list[Signal] = []
+    async with sending_to(queue.transport, store, announced) as sends:
+        signalled = await suspended_for(store, for_signal())
+        lease = await held(store)
+        assert await keep(store, lease, intended()) == [Keeping.KEPT]
+        assert await suspend(store, lease, for_answer()) is State.SUSPENDED
+        early = await held(store)
+        assert (await tell(sends, early.job)).delivered is Delivered.KEPT
+        asleep = await suspended_for(store, for_signal())
+        await tell(sends, asleep, approval(name="another"))
+
+        assert (await tell(sends, signalled)).delivered is Delivered.RESUMED
+        assert (await tell(sends, signalled)).delivered is not Delivered.RESUMED
+        assert (await say(sends, lease.job)).verdict is Verdict.RESUMED
+        assert await suspend(sends, early, for_signal()) is State.QUEUED
+    assert await named(queue) == sorted([signalled, lease.job, early.job])
+
+
+async def test_what_an_operator_mends_is_named(store: Store, queue: Queue, address: str) -> None:
+    """S2.4: a job that had lost its place in line, and one whose owner's lease is gone."""
+    announced: list[Signal] = []
+    place = await enqueue_one(store)
+    await past_the_guards(address, f"DELETE FROM tenure.ready WHERE job = '{place}'")
+    lease = await held(store)
+    await no_lease(address, lease.job)
+    async with sending_to(queue.transport, store, announced) as sends:
+        for verb, job in ((sends.mend_place, place), (sends.mend_lease, lease.job)):
+            mended = await verb(job)
+            assert mended is not None
+            assert (mended.moved, mended.state) == (True, State.QUEUED)
+    assert await named(queue) == sorted([place, lease.job])
