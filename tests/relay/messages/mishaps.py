@@ -1,6 +1,6 @@
 """What may happen to messages on their way: they are lost, come several times, in another order, late."""
 
-from collections.abc import Collection, Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from random import Random
 
 from tenure.relay.messages.sqs import SqsTransport

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,6 +22,7 @@ from tenure.relay.messages import body, sender
 from tenure.relay.messages.late_sender import LateSender
 from tenure.relay.messages.sender import MessageSender
 from tenure.relay.messages.transport import Transport, TransportFailed
+from tenure.storage import postgres
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import sending_to
 from tests.relay.messages.sqs_server import Queue
@@ -42,6 +44,7 @@ from tests.until import until
 
 OURS = UUID(int=1)
 MAIL = Line("default", "mail")
+SQL = Path(postgres.__file__).parent / "sql"
 
 
 class Broker:
@@ -208,6 +211,13 @@ async def test_each_verb_that_puts_a_job_in_line_has_it_named(store: Store, queu
         assert again.replay is not None
     expected = [first.id, held.id, later.id, one.lease.job, again.replay]
     assert await named(queue) == sorted(expected)
+
+
+def test_whatever_puts_a_job_in_line_is_known_here() -> None:
+    """A statement that is new belongs to verbs that `sending_store` has to know, and to the tests above."""
+    found = {path.stem for path in SQL.glob("*.sql") if "INSERT INTO tenure.ready" in path.read_text()}
+    told = {"enqueue", "accept", "promote", "reap", "hand_back", "replay", "put_back"}
+    assert found == told | {"rouse", "mend_place"}  # `rouse` is of `signal`, `answer` and `suspend`
 
 
 async def test_a_job_that_goes_on_after_its_wait_is_named(store: Store, queue: Queue) -> None:
