@@ -178,7 +178,7 @@ def compare_requests(api: Scrape) -> None:
     assert api.value("upload_size_bytes_sum", mime_type="image/jpeg") == 2 * len(GOOD) + len(
         encoded(seed=102)
     )
-    # Each upload that comes to be stored moves its job ahead, and lets it run once it is stored: two of three.
+    # An upload moves its job ahead before it is stored, and lets it run afterwards: two of three come so far.
     assert api.value("db_query_duration_seconds_count", operation="reschedule", table="job") == 5
 
 
