@@ -122,7 +122,7 @@ def kept_named(field: str, value: str) -> None:
         raise InvalidInput(field, f"has over {LONGEST_STEP_NAME} bytes", "give a shorter name")
 
 
-def step_named(field: str, value: str) -> None:
+def step_named(field: str, value: object) -> None:
     """Refuse what cannot name a step or a signal."""
     if not (isinstance(value, str) and value and value.isprintable()):
         remedy = f"give printable text of 1 to {LONGEST_STEP_NAME} bytes, such as 'fetch 7'"
