@@ -4,11 +4,13 @@ from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
 from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
+from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
     definitions,
     job,
     jobs,
+    keys,
     limits,
     live,
     overview,
@@ -22,6 +24,7 @@ from tenure.surfaces.dashboard.pages import (
 from tenure.surfaces.dashboard.pages.parameters import (
     OF_JOB,
     OF_JOBS,
+    OF_KEYS,
     OF_OVERVIEW,
     OF_SCHEDULES,
     OF_WEBHOOK,
@@ -59,9 +62,10 @@ def _of_webhook(name: str, handler: Handler, summary: str, form: type[Form] = No
 
 
 def _route(method: str, path: str, **rest: Any) -> Route:
-    return Route(
-        method=method, path=path, **{"audience": AUDIENCE, "produces": HTML, "refuse": refuse, **rest}
-    )
+    told = {"audience": AUDIENCE, "produces": HTML, "refuse": refuse, **rest}
+    if told["produces"] == HTML and method == "GET" and told["scope"] is not None:
+        told["handler"] = framed(told["handler"])
+    return Route(method=method, path=path, **told)
 
 
 PAGES = (
@@ -190,6 +194,18 @@ PAGES = (
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
     page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_namespaced=True),
+    page("/ui/keys", handler=keys.keys, summary="Keys and the audit log", scope="admin", parameters=OF_KEYS),
+    page(
+        "/ui/keys/{keyId}/revoke", handler=keys.sure, summary="What it means to revoke a key", scope="admin"
+    ),
+    action(
+        "/ui/keys/{keyId}/revoke",
+        handler=keys.revoke,
+        summary="Revoke a key",
+        scope="admin",
+        form=NoFields,
+        is_routine=True,
+    ),
     action(
         "/ui/retention",
         handler=retention.set_times,

@@ -43,7 +43,7 @@ async def refusals() -> AsyncIterator[None]:
     try:
         yield
     except ScheduleNotFound as error:
-        raise Refusal("not-found", f"{error} in the namespace {error.name.namespace}") from None
+        raise Refusal("not-found", str(error)) from None
     except ScheduleTaken as error:
         raise Refusal("schedule-exists", str(error)) from None
     except ScheduleInCode as error:
