@@ -10,7 +10,7 @@ from tenure.core.model.lease import Line
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.failures import MOST_COUNTED, Count, DeadGroup, DeadGroups, Struggling, Trouble
 from tenure.core.reports.flow import Flow, Flows
-from tenure.core.reports.pace import Lengths, Pace, Paces
+from tenure.core.reports.pace import DetailedPace, Lengths, Pace, PaceDetail, Paces
 from tenure.core.reports.reading import Filter
 from tenure.storage.mapping.job_rows import failure_of
 from tenure.storage.mapping.values import Row
@@ -32,6 +32,7 @@ BEHIND = 10_000
 
 _DIGITS = len(":000000000000")
 _ended = msgspec.json.Decoder(dict[State, int]).decode
+_detail = msgspec.json.Decoder(PaceDetail).decode
 _lengths = msgspec.json.Decoder(dict[int, int]).decode
 
 
@@ -73,6 +74,16 @@ def paces_from(rows: Iterable[Row]) -> Paces:
     """The rows of `paces`."""
     now, *minutes = rows
     return Paces(now["at"], _ended(now["ended"]), [_pace_from(row) for row in minutes])
+
+
+def detail_written(detail: PaceDetail | None) -> str | None:
+    """A detail as JSON."""
+    return None if detail is None else msgspec.json.encode(detail).decode()
+
+
+def detailed_from(row: Row) -> DetailedPace:
+    """A row of `pace_details`."""
+    return DetailedPace(row["minute_at"], _ended(row["ended"]), _detail(row["detail"]))
 
 
 def _pace_from(row: Row) -> Pace:

@@ -50,6 +50,7 @@ TABLES = {
     "migration_sql": "schema",
     "note_pace": "pace",
     "open_waits": "wait",
+    "pace_details": "pace",
     "paces": "pace",
     "pause": "pause",
     "pauses": "pause",

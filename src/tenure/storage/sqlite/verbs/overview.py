@@ -6,7 +6,7 @@ import apsw
 
 from tenure.core.reports.failures import DeadGroups, Trouble
 from tenure.core.reports.flow import LATELY, Flows
-from tenure.core.reports.pace import PACE_KEPT, Lengths, Paces
+from tenure.core.reports.pace import HOURS_KEPT, PACE_KEPT, DetailedPace, Lengths, PaceDetail, Paces
 from tenure.core.values.bounds import LARGEST_FEED, whole
 from tenure.storage.mapping import overview
 from tenure.storage.sqlite import rows
@@ -22,15 +22,32 @@ class Overview(Database):
         found = await self._read("dead_letters", lambda row: row, limit=limit + 1, **overview.group_bounds())
         return overview.groups_from(found, limit)
 
-    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
-        kept = rows.duration(PACE_KEPT)
-        lengths = {"waits": overview.written(waits), "runs": overview.written(runs)}
+    async def note_pace(
+        self,
+        *,
+        waits: Lengths,
+        runs: Lengths,
+        detail: PaceDetail | None = None,
+        hour: PaceDetail | None = None,
+    ) -> bool:
+        kept = {"kept": rows.duration(PACE_KEPT), "hours_kept": rows.duration(HOURS_KEPT)}
+        noted = {
+            "waits": overview.written(waits),
+            "runs": overview.written(runs),
+            "detail": overview.detail_written(detail),
+            "hour": overview.detail_written(hour),
+        }
 
         def note(connection: apsw.Connection, turn: TransactionTime) -> bool:
-            self._scripts.one(connection, "note_pace.forgotten", now=turn.now, kept=kept)
-            return bool(self._scripts.one(connection, "note_pace.noted", now=turn.now, **lengths))
+            self._scripts.one(connection, "note_pace.forgotten", now=turn.now, **kept)
+            return bool(self._scripts.one(connection, "note_pace.noted", now=turn.now, **noted))
 
         return await self._writer.run(note)
+
+    async def pace_details(self, since: timedelta, *, by_hour: bool) -> list[DetailedPace]:
+        return await self._read(
+            "pace_details", overview.detailed_from, since=rows.duration(since), by_hour=by_hour
+        )
 
     async def paces(self, since: timedelta) -> Paces:
         found = await self._read("paces", lambda row: row, since=rows.duration(since))
