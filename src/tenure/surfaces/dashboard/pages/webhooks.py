@@ -9,7 +9,7 @@ from tenure.api.webhook_shapes import IN_CLEAR, WebhookItem, delivery_item, webh
 from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.webhook import KnownWebhook
 from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
-from tenure.surfaces.dashboard.pages.browser_time import browser_time
+from tenure.surfaces.dashboard.forms.browser_time import browser_time
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
