@@ -3,8 +3,8 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
+from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress, schedule_buttons, schedule_form
 from tenure.surfaces.dashboard.frame import framed
-from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
     definitions,
@@ -24,13 +24,15 @@ from tenure.surfaces.dashboard.pages.parameters import (
     OF_JOB,
     OF_JOBS,
     OF_OVERVIEW,
+    OF_NEW_SCHEDULE,
+    OF_SCHEDULE,
     OF_SCHEDULES,
     OF_WEBHOOK,
     OF_WEBHOOKS,
 )
 from tenure.surfaces.dashboard.refusals import refuse
 from tenure.surfaces.dashboard.renderer import HTML
-from tenure.surfaces.http.app.forms import Form, NoFields
+from tenure.surfaces.http.app.forms import AnyFields, Form, NoFields
 from tenure.surfaces.http.app.routes import ANY, EVENT_STREAM, JSON, Handler, Route
 from tenure.surfaces.http.app.routes import PAGES as AUDIENCE
 
@@ -150,12 +152,35 @@ PAGES = (
         "/ui/schedules/{namespace}/{name}",
         handler=schedules.schedule,
         summary="One schedule",
+        parameters=OF_SCHEDULE,
         is_namespaced=True,
     ),
-    _of_schedule("pause", schedules.pause, "Pause a schedule", schedules.ReasonForm),
-    _of_schedule("resume", schedules.resume, "Resume a schedule", schedules.ResumeForm),
-    _of_schedule("trigger", schedules.trigger, "Run a schedule now"),
-    _of_schedule("delete", schedules.delete, "Delete a schedule"),
+    page(
+        "/ui/schedules/new",
+        handler=schedule_form.new,
+        summary="The form of a new schedule",
+        parameters=OF_NEW_SCHEDULE,
+        is_namespaced=True,
+    ),
+    action(
+        "/ui/schedules",
+        handler=framed(schedule_form.create),
+        target=schedule_form.target,
+        summary="Create a schedule",
+        form=AnyFields,
+        is_namespaced=True,
+    ),
+    page(
+        "/ui/schedules/{namespace}/{name}/edit",
+        handler=schedule_form.edit,
+        summary="The form of a schedule",
+        is_namespaced=True,
+    ),
+    _of_schedule("edit", framed(schedule_form.change), "Change a schedule", AnyFields),
+    _of_schedule("pause", schedule_buttons.pause, "Pause a schedule", schedule_buttons.ReasonForm),
+    _of_schedule("resume", schedule_buttons.resume, "Resume a schedule", schedule_buttons.ResumeForm),
+    _of_schedule("trigger", schedule_buttons.trigger, "Run a schedule now"),
+    _of_schedule("delete", schedule_buttons.delete, "Delete a schedule"),
     page(
         "/ui/webhooks",
         handler=webhooks.webhooks,

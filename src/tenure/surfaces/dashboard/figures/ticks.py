@@ -79,7 +79,7 @@ def large(ticks: Sequence[TickOnRecord], places: int, now: datetime) -> Chart:
     times = clock_labels([one.tick.at.astimezone(UTC) for one in shown])
     return Chart(
         label=told(ticks, places),
-        y=[span(value) if value else "0" for value in reversed(grid)],
+        y=[span(value) if value else "0" for value in reversed(grid)] if any(lengths) else [],
         x=svg.labels(times, 5) if not first else [],
         grid=[svg.per_cent(place / 2) for place in range(3)],
         bars=[*behind, *svg.ticks(runs, places)],

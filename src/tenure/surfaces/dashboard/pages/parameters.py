@@ -63,6 +63,13 @@ OF_JOB = (
     _parameter("steps", _step, "steps behind the one of this name"),
 )
 OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)
-OF_SCHEDULES = (_parameter("definition", str, "schedules of this definition"), CURSOR)
+OF_SCHEDULES = (
+    _parameter("definition", str, "schedules of this definition"),
+    _parameter("q", str, "a part of a name, or of a definition"),
+    _parameter("show", _one_of("", "failing", "missed", "paused"), "a part of the list"),
+    CURSOR,
+)
+OF_SCHEDULE = (_parameter("show", _one_of("", "failed", "missed"), "a part of the history"), CURSOR)
+OF_NEW_SCHEDULE = (_parameter("definition", str, "the definition that it starts"),)
 OF_WEBHOOKS = (CURSOR,)
 OF_WEBHOOK = (DELIVERY_STATE, CURSOR)

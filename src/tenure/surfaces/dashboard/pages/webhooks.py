@@ -8,8 +8,8 @@ from msgspec import Struct
 from tenure.api.webhook_shapes import IN_CLEAR, WebhookItem, delivery_item, webhook_item
 from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.webhook import KnownWebhook
-from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
 from tenure.surfaces.dashboard.forms.browser_time import browser_time
+from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
