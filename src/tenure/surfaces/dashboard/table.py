@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
-from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress, schedule_buttons, schedule_form
+from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress, schedule_buttons, schedule_form, webhook_buttons, webhook_form
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
@@ -25,6 +25,7 @@ from tenure.surfaces.dashboard.pages.parameters import (
     OF_JOBS,
     OF_OVERVIEW,
     OF_NEW_SCHEDULE,
+    OF_NEW_WEBHOOK,
     OF_SCHEDULE,
     OF_SCHEDULES,
     OF_WEBHOOK,
@@ -195,13 +196,36 @@ PAGES = (
         parameters=OF_WEBHOOK,
         is_namespaced=True,
     ),
-    _of_webhook("pause", webhooks.pause, "Pause a webhook", webhooks.WhyForm),
-    _of_webhook("resume", webhooks.resume, "Resume a webhook", webhooks.GoOnForm),
-    _of_webhook("test", webhooks.test, "Send a test to a webhook"),
-    _of_webhook("rotate", webhooks.rotate, "Give a webhook a new secret", answers={200: str}),
-    _of_webhook("delete", webhooks.delete, "Delete a webhook"),
-    _of_webhook("redeliver", webhooks.redeliver_since, "Send all again", webhooks.SinceForm),
-    _of_webhook("deliveries/{message}/redeliver", webhooks.redeliver, "Send a delivery again"),
+    page(
+        "/ui/webhooks/new",
+        handler=webhook_form.new,
+        summary="The form of a new webhook",
+        parameters=OF_NEW_WEBHOOK,
+        is_namespaced=True,
+    ),
+    action(
+        "/ui/webhooks",
+        handler=framed(webhook_form.create),
+        target=webhook_form.target,
+        summary="Create a webhook, whose secret the answer shows",
+        form=AnyFields,
+        answers={200: str},
+        is_namespaced=True,
+    ),
+    page(
+        "/ui/webhooks/{webhookId}/edit",
+        handler=webhook_form.edit,
+        summary="The form of a webhook",
+        is_namespaced=True,
+    ),
+    _of_webhook("edit", framed(webhook_form.change), "Change a webhook", AnyFields),
+    _of_webhook("pause", webhook_buttons.pause, "Pause a webhook", webhook_buttons.WhyForm),
+    _of_webhook("resume", webhook_buttons.resume, "Resume a webhook", webhook_buttons.GoOnForm),
+    _of_webhook("test", webhook_buttons.test, "Send a test to a webhook"),
+    _of_webhook("rotate", webhook_buttons.rotate, "Give a webhook a new secret", answers={200: str}),
+    _of_webhook("delete", webhook_buttons.delete, "Delete a webhook"),
+    _of_webhook("redeliver", webhook_buttons.redeliver_since, "Send all again", webhook_buttons.SinceForm),
+    _of_webhook("deliveries/{message}/redeliver", webhook_buttons.redeliver, "Send a delivery again"),
     page("/ui/queues", handler=queues.queues, summary="Queues"),
     action(
         "/ui/queues/{queue}/pause",

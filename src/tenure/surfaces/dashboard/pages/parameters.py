@@ -71,5 +71,6 @@ OF_SCHEDULES = (
 )
 OF_SCHEDULE = (_parameter("show", _one_of("", "failed", "missed"), "a part of the history"), CURSOR)
 OF_NEW_SCHEDULE = (_parameter("definition", str, "the definition that it starts"),)
+OF_NEW_WEBHOOK = (_parameter("definition", str, "the definition whose events it sends"),)
 OF_WEBHOOKS = (CURSOR,)
 OF_WEBHOOK = (DELIVERY_STATE, CURSOR)
