@@ -25,15 +25,12 @@ EVENTS = (
     ("onEnd", "a job has ended"),
 )
 _YES_NO = (("", "no"), ("true", "yes"))
+_SAME = ("url", "events", "definitions", "queues", "tags", "tries", "since", "namespace", "timeout")
 _PLACES = {
-    **{
-        name: name
-        for name in ("url", "events", "definitions", "queues", "tags", "tries", "since", "namespace")
-    },
-    "timeout": "timeout",
+    **dict(zip(_SAME, _SAME, strict=True)),
     "timeoutSeconds": "timeout",
-    "with_params": "with_params",
     "time": "since",
+    "with_params": "with_params",
     "withParams": "with_params",
     "withResult": "with_result",
     "with_result": "with_result",
@@ -134,9 +131,8 @@ def _form(
         return sent.field(name, label, value=stands.get(name, ""), **rest)
 
     hint = "blank keeps it, since it holds a secret" if stands.get("has_secrets") else "required"
-    where = [
-        field("url", "Endpoint", hint=hint, placeholder="https://example.com/hooks", is_required=not known)
-    ]
+    example = "https://example.com/hooks"
+    where = [field("url", "Endpoint", hint=hint, placeholder=example, is_required=not known)]
     if known is None:
         if request.caller.namespace is None:
             where.append(field("namespace", "Namespace", hint="blank for jobs of all namespaces"))
