@@ -73,7 +73,7 @@ class PaceDetail(Struct, frozen=True, kw_only=True):
 
 
 class DetailedPace(Struct, frozen=True):
-    """A minute on record, how many jobs had ever ended by it, and the detail of it or of the hour before it."""
+    """A minute on record, how many jobs had ever ended by it, and its detail or that of the hour before."""
 
     minute: datetime
     ended: Mapping[State, int]

@@ -1,7 +1,7 @@
 """Records the pace of jobs, minute by minute: a duty. The first minute of an hour joins those before it."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from tenure.core.model.states import State
 from tenure.core.reports import pace
@@ -31,13 +31,15 @@ async def sample_pace(store: Store) -> bool:
         waits=pace.histogram(end.waited for end in last if end.waited is not None),
         runs=pace.histogram(end.ran for end in last if end.ran is not None),
         detail=detail,
-        hour=await _hour_before(store, known.now, detail),
+        hour=await _hour_before(store, known, detail),
     )
 
 
-async def _hour_before(store: Store, now: datetime, detail: PaceDetail) -> PaceDetail | None:
+async def _hour_before(store: Store, known: Paces, detail: PaceDetail) -> PaceDetail | None:
     """The details of the hour before, if this is the first minute of an hour to be noted."""
-    begin = now.replace(minute=0, second=0, microsecond=0)
+    now, begin = known.now, known.now.replace(minute=0, second=0, microsecond=0)
+    if any(one.minute >= begin for one in known.minutes):
+        return None
     noted = await store.pace_details(now - begin + _HOUR, by_hour=False)
     if any(one.minute >= begin for one in noted):
         return None

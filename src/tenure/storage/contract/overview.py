@@ -10,7 +10,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, DeadGroups, Trouble
 from tenure.core.reports.flow import Flows
 from tenure.core.reports.pace import DetailedPace, Lengths, PaceDetail, Paces
-from tenure.core.reports.reading import Filter
+from tenure.core.reports.reading import Filter, RunningJob
 from tenure.core.values.bounds import LARGEST_FEED
 
 
@@ -59,6 +59,9 @@ class OverviewStore(Protocol):
 
     async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
         """What passed through each queue in the last minute, by the last `limit` jobs and events."""
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        """The jobs at work for longest, among those of the two thousand oldest leases."""
 
     async def trouble(self, lately: timedelta) -> Trouble:
         """What goes wrong: jobs that fail again and again, leases that ran out, and dead letters `lately`."""

@@ -6,12 +6,12 @@ from uuid import UUID
 
 import msgspec
 
-from tenure.core.model.lease import Line
+from tenure.core.model.lease import Line, Progress
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.failures import MOST_COUNTED, Count, DeadGroup, DeadGroups, Struggling, Trouble
 from tenure.core.reports.flow import Flow, Flows
 from tenure.core.reports.pace import DetailedPace, Lengths, Pace, PaceDetail, Paces
-from tenure.core.reports.reading import Filter
+from tenure.core.reports.reading import Filter, RunningJob
 from tenure.storage.mapping.job_rows import failure_of
 from tenure.storage.mapping.values import Row
 
@@ -30,9 +30,13 @@ FEW = 10
 BEHIND = 10_000
 """How many jobs of a namespace are read beyond those that may be unfinished."""
 
+MOST_LEASES = 2_000
+"""Among how many leases, the oldest, those are looked for that run longest."""
+
 _DIGITS = len(":000000000000")
 _ended = msgspec.json.Decoder(dict[State, int]).decode
 _detail = msgspec.json.Decoder(PaceDetail).decode
+_progress = msgspec.json.Decoder(Progress).decode
 _lengths = msgspec.json.Decoder(dict[int, int]).decode
 
 
@@ -88,6 +92,18 @@ def detailed_from(row: Row) -> DetailedPace:
 
 def _pace_from(row: Row) -> Pace:
     return Pace(row["minute_at"], _ended(row["ended"]), _lengths(row["waits"]), _lengths(row["runs"]))
+
+
+def running_from(row: Row) -> RunningJob:
+    """A row of `longest_running`."""
+    return RunningJob(
+        job=row["job"],
+        definition=row["definition"],
+        state=State(row["state"]),
+        started_at=row["started_at"],
+        worker=row["worker"],
+        progress=_progress(row["progress"]) if row["progress"] else None,
+    )
 
 
 def flows_from(rows: Iterable[Row]) -> Flows:

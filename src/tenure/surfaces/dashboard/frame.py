@@ -60,6 +60,7 @@ GROUPS = (
         [
             Place("/ui/definitions", "Definitions", "definitions", "f", is_shared=False),
             Place("/ui/webhooks", "Webhooks", "webhooks", "h", is_shared=False),
+            Place("/ui/keys", "Keys & audit", "keys", "a", scope="admin"),
         ],
     ),
 )

@@ -3,13 +3,22 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
-from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress, schedule_buttons, schedule_form, webhook_buttons, webhook_form
+from tenure.surfaces.dashboard.actions import (
+    many_jobs,
+    one_job,
+    progress,
+    schedule_buttons,
+    schedule_form,
+    webhook_buttons,
+    webhook_form,
+)
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
     definitions,
     job,
     jobs,
+    keys,
     limits,
     live,
     overview,
@@ -23,9 +32,10 @@ from tenure.surfaces.dashboard.pages import (
 from tenure.surfaces.dashboard.pages.parameters import (
     OF_JOB,
     OF_JOBS,
-    OF_OVERVIEW,
+    OF_KEYS,
     OF_NEW_SCHEDULE,
     OF_NEW_WEBHOOK,
+    OF_OVERVIEW,
     OF_SCHEDULE,
     OF_SCHEDULES,
     OF_WEBHOOK,
@@ -241,6 +251,18 @@ PAGES = (
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
     page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_namespaced=True),
+    page("/ui/keys", handler=keys.keys, summary="Keys and the audit log", scope="admin", parameters=OF_KEYS),
+    page(
+        "/ui/keys/{keyId}/revoke", handler=keys.sure, summary="What it means to revoke a key", scope="admin"
+    ),
+    action(
+        "/ui/keys/{keyId}/revoke",
+        handler=keys.revoke,
+        summary="Revoke a key",
+        scope="admin",
+        form=NoFields,
+        is_routine=True,
+    ),
     action(
         "/ui/retention",
         handler=retention.set_times,

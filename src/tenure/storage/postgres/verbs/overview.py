@@ -5,7 +5,8 @@ from datetime import timedelta
 from tenure.core.reports.failures import DeadGroups, Trouble
 from tenure.core.reports.flow import LATELY, Flows
 from tenure.core.reports.pace import HOURS_KEPT, PACE_KEPT, DetailedPace, Lengths, PaceDetail, Paces
-from tenure.core.values.bounds import LARGEST_FEED, whole
+from tenure.core.reports.reading import RunningJob
+from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, whole
 from tenure.storage.mapping import overview
 from tenure.storage.postgres.database import Database
 
@@ -53,6 +54,11 @@ class Overview(Database):
         whole("limit", limit, 1, LARGEST_FEED)
         found = await self._pool.run("flows", limit=limit, lately=LATELY)
         return overview.flows_from(found)
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._pool.run("longest_running", limit=limit, most=overview.MOST_LEASES)
+        return [overview.running_from(row) for row in found]
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._pool.run(

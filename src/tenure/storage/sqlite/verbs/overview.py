@@ -7,7 +7,8 @@ import apsw
 from tenure.core.reports.failures import DeadGroups, Trouble
 from tenure.core.reports.flow import LATELY, Flows
 from tenure.core.reports.pace import HOURS_KEPT, PACE_KEPT, DetailedPace, Lengths, PaceDetail, Paces
-from tenure.core.values.bounds import LARGEST_FEED, whole
+from tenure.core.reports.reading import RunningJob
+from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, whole
 from tenure.storage.mapping import overview
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.clock import TransactionTime
@@ -64,6 +65,12 @@ class Overview(Database):
         whole("limit", limit, 1, LARGEST_FEED)
         found = await self._read("flows", lambda row: row, limit=limit, lately=rows.duration(LATELY))
         return overview.flows_from(found)
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read(
+            "longest_running", overview.running_from, limit=limit, most=overview.MOST_LEASES
+        )
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._read(

@@ -62,7 +62,13 @@ OF_JOB = (
     _parameter("log", _place, "log lines after this fence and number"),
     _parameter("steps", _step, "steps behind the one of this name"),
 )
-OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)
+OF_OVERVIEW = (
+    _parameter("period", _one_of(*PERIODS, "week"), "the period of the charts"),
+    _parameter("order", _one_of("busiest", "slowest", "failing"), "the order of definitions"),
+    _parameter("how", _one_of("terminal", "python", "http"), "how the first job is started"),
+    _parameter("first", _one_of("run"), "the page of the first run, even if there is a job by now"),
+)
+OF_KEYS = (CURSOR,)
 OF_SCHEDULES = (
     _parameter("definition", str, "schedules of this definition"),
     _parameter("q", str, "a part of a name, or of a definition"),
