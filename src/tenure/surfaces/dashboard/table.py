@@ -12,24 +12,24 @@ from tenure.surfaces.dashboard.actions import (
     webhook_buttons,
     webhook_form,
 )
+from tenure.surfaces.dashboard.definitions import listing, one, policy_form, retention, start_job
+from tenure.surfaces.dashboard.forms import pause_forms
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     dead_letters,
-    definitions,
     job,
     jobs,
     keys,
     limits,
     live,
     overview,
-    pause_forms,
     queues,
-    retention,
     schedules,
     webhooks,
     workers,
 )
 from tenure.surfaces.dashboard.pages.parameters import (
+    OF_DEFINITION,
     OF_JOB,
     OF_JOBS,
     OF_KEYS,
@@ -250,7 +250,7 @@ PAGES = (
     ),
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
-    page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_namespaced=True),
+    page("/ui/definitions", handler=listing.definitions, summary="Definitions", is_namespaced=True),
     page("/ui/keys", handler=keys.keys, summary="Keys and the audit log", scope="admin", parameters=OF_KEYS),
     page(
         "/ui/keys/{keyId}/revoke", handler=keys.sure, summary="What it means to revoke a key", scope="admin"
@@ -271,17 +271,41 @@ PAGES = (
         form=retention.RetentionForm,
     ),
     page(
-        "/ui/definitions/{key}", handler=definitions.definition, summary="One definition", is_namespaced=True
+        "/ui/definitions/{key}",
+        handler=one.definition,
+        summary="One definition",
+        parameters=OF_DEFINITION,
+        is_namespaced=True,
+    ),
+    action(
+        "/ui/definitions/{key}/start",
+        handler=framed(start_job.start),
+        summary="Start a job of a definition",
+        form=AnyFields,
+        scope="submit",
+        is_namespaced=True,
+    ),
+    page(
+        "/ui/definitions/{key}/versions/{version}/policy",
+        handler=policy_form.form,
+        summary="The form of a definition's policy",
+    ),
+    action(
+        "/ui/definitions/{key}/versions/{version}/policy",
+        handler=framed(policy_form.change),
+        target=policy_form.target,
+        summary="Set parts of a definition's policy",
+        form=AnyFields,
     ),
     action(
         "/ui/definitions/{key}/pause",
-        handler=definitions.pause,
+        handler=listing.pause,
         summary="Pause a definition",
         form=pause_forms.DefinitionPauseForm,
     ),
     action(
         "/ui/definitions/{key}/resume",
-        handler=definitions.resume,
+        handler=listing.resume,
         summary="Resume a definition",
         form=pause_forms.ScopeForm,
     ),

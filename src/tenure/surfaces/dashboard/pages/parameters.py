@@ -75,6 +75,10 @@ OF_SCHEDULES = (
     _parameter("show", _one_of("", "failing", "missed", "paused"), "a part of the list"),
     CURSOR,
 )
+OF_DEFINITION = (
+    _parameter("period", _one_of(*PERIODS, "week"), "the period of the figures"),
+    _parameter("form", _one_of("", "json"), "how the params of a job are written"),
+)
 OF_SCHEDULE = (_parameter("show", _one_of("", "failed", "missed"), "a part of the history"), CURSOR)
 OF_NEW_SCHEDULE = (_parameter("definition", str, "the definition that it starts"),)
 OF_NEW_WEBHOOK = (_parameter("definition", str, "the definition whose events it sends"),)

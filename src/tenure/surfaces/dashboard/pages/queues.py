@@ -11,7 +11,7 @@ from tenure.core.model.states import State
 from tenure.core.reports.flow import Flows
 from tenure.core.reports.operations import LineStatus, Pause, PauseScope, WorkerStatus
 from tenure.core.values.bounds import named
-from tenure.surfaces.dashboard.pages.pause_forms import set_pause
+from tenure.surfaces.dashboard.forms.pause_forms import set_pause
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
