@@ -74,7 +74,7 @@ def _of_webhook(name: str, handler: Handler, summary: str, form: type[Form] = No
 
 def _route(method: str, path: str, **rest: Any) -> Route:
     told = {"audience": AUDIENCE, "produces": HTML, "refuse": refuse, **rest}
-    if told["produces"] == HTML and method == "GET" and told["scope"] is not None:
+    if told["produces"] == HTML and told["scope"] is not None:  # a form that comes back is a page, too
         told["handler"] = framed(told["handler"])
     return Route(method=method, path=path, **told)
 
@@ -175,7 +175,7 @@ PAGES = (
     ),
     action(
         "/ui/schedules",
-        handler=framed(schedule_form.create),
+        handler=schedule_form.create,
         target=schedule_form.target,
         summary="Create a schedule",
         form=AnyFields,
@@ -187,7 +187,7 @@ PAGES = (
         summary="The form of a schedule",
         is_namespaced=True,
     ),
-    _of_schedule("edit", framed(schedule_form.change), "Change a schedule", AnyFields),
+    _of_schedule("edit", schedule_form.change, "Change a schedule", AnyFields),
     _of_schedule("pause", schedule_buttons.pause, "Pause a schedule", schedule_buttons.ReasonForm),
     _of_schedule("resume", schedule_buttons.resume, "Resume a schedule", schedule_buttons.ResumeForm),
     _of_schedule("trigger", schedule_buttons.trigger, "Run a schedule now"),
@@ -215,7 +215,7 @@ PAGES = (
     ),
     action(
         "/ui/webhooks",
-        handler=framed(webhook_form.create),
+        handler=webhook_form.create,
         target=webhook_form.target,
         summary="Create a webhook, whose secret the answer shows",
         form=AnyFields,
@@ -228,7 +228,7 @@ PAGES = (
         summary="The form of a webhook",
         is_namespaced=True,
     ),
-    _of_webhook("edit", framed(webhook_form.change), "Change a webhook", AnyFields),
+    _of_webhook("edit", webhook_form.change, "Change a webhook", AnyFields),
     _of_webhook("pause", webhook_buttons.pause, "Pause a webhook", webhook_buttons.WhyForm),
     _of_webhook("resume", webhook_buttons.resume, "Resume a webhook", webhook_buttons.GoOnForm),
     _of_webhook("test", webhook_buttons.test, "Send a test to a webhook"),
@@ -246,7 +246,10 @@ PAGES = (
     action("/ui/queues/{queue}/resume", handler=queues.resume, summary="Resume a queue", form=NoFields),
     page("/ui/limits", handler=limits.limits, summary="Limits"),
     action(
-        "/ui/limits/{name}", handler=limits.resize, summary="Set the size of a limit", form=limits.SizeForm
+        "/ui/limits/{name}",
+        handler=limits.resize,
+        summary="Set the size of a limit",
+        form=limits.SizeForm,
     ),
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
@@ -265,7 +268,7 @@ PAGES = (
     ),
     action(
         "/ui/retention",
-        handler=retention.set_times,
+        handler=listing.set_retention,
         target=retention.target,
         summary="Set how long finished jobs are kept",
         form=retention.RetentionForm,
@@ -279,7 +282,7 @@ PAGES = (
     ),
     action(
         "/ui/definitions/{key}/start",
-        handler=framed(start_job.start),
+        handler=start_job.start,
         summary="Start a job of a definition",
         form=AnyFields,
         scope="submit",
@@ -292,7 +295,7 @@ PAGES = (
     ),
     action(
         "/ui/definitions/{key}/versions/{version}/policy",
-        handler=framed(policy_form.change),
+        handler=policy_form.change,
         target=policy_form.target,
         summary="Set parts of a definition's policy",
         form=AnyFields,

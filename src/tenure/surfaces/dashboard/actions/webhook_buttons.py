@@ -1,9 +1,12 @@
 """Buttons of a webhook: pause, resume, test, rotate, send again, delete."""
 
 from tenure.api.webhook_shapes import IN_CLEAR
+from tenure.core.errors import InvalidInput
 from tenure.engine.webhooks.webhooks import MadeSecret
 from tenure.surfaces.dashboard.forms.browser_time import browser_time
+from tenure.surfaces.dashboard.forms.shown import Returned
 from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
+from tenure.surfaces.dashboard.pages.webhooks import page_of
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
@@ -25,7 +28,7 @@ class GoOnForm(Form, frozen=True, kw_only=True):
 class SinceForm(Form, frozen=True, kw_only=True):
     """From when on everything is sent again."""
 
-    since: str
+    since: str = ""
 
 
 async def pause(context: AppContext, request: Request) -> Response:
@@ -73,10 +76,15 @@ async def redeliver(context: AppContext, request: Request) -> Response:
 async def redeliver_since(context: AppContext, request: Request) -> Response:
     """Send everything since a moment again."""
     form: SinceForm = request.body
-    since = browser_time("since", form.since)
     known = await webhook_of(context, request)
-    async with refusals():
-        await context.client.webhooks.redeliver_since(known.id, since)
+    try:
+        if not form.since:
+            raise InvalidInput("since", "is missing", "write a time")
+        since = browser_time("since", form.since)
+        async with refusals():
+            await context.client.webhooks.redeliver_since(known.id, since)
+    except InvalidInput as error:
+        return await page_of(context, request, Returned.refused("again", form, error), status=422)
     return see_other(webhook_address(known.id))
 
 

@@ -5,10 +5,12 @@ from typing import Any
 from urllib.parse import quote
 
 from tenure.api.definition_views import Defined
-from tenure.core.errors import UnknownDefinition
+from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.reports.operations import Definition, Pause
 from tenure.surfaces.dashboard.definitions import retention
+from tenure.surfaces.dashboard.definitions.one import again
 from tenure.surfaces.dashboard.forms.pause_forms import definition_scope, set_pause
+from tenure.surfaces.dashboard.forms.shown import Returned
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -18,12 +20,29 @@ MOST_DEFINITIONS = 500
 
 async def definitions(context: AppContext, request: Request) -> Response:
     """Every definition by key and version."""
+    return await _page(context, request, Returned())
+
+
+async def set_retention(context: AppContext, request: Request) -> Response:
+    """Set how long finished jobs of a definition, or of all, are kept."""
+    form: retention.RetentionForm = request.body
+    try:
+        await retention.set_times(context, form, request.caller.name)
+    except InvalidInput as error:
+        returned = Returned.refused(f"keep-{form.definition}", form, error)
+        return await _page(context, request, returned, status=422)
+    return see_other(retention.ADDRESS)
+
+
+async def _page(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
     found = [Defined(known) for known in await context.client.definitions()]
     pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
     return render(
         request,
         "definitions.html",
         fragment="_definitions.html",
+        status=status,
+        returned=returned,
         definitions=[
             defined.item(is_namespaced=_is_namespaced(request)) for defined in found[:MOST_DEFINITIONS]
         ],
@@ -41,6 +60,9 @@ async def pause(context: AppContext, request: Request) -> Response:
         await set_pause(context, request, definition_scope(key, request.body))
     except UnknownDefinition:
         raise Refusal("not-found", "no worker has registered this definition and version") from None
+    except InvalidInput as error:
+        returned = Returned.refused("pause", request.body, error)
+        return await again(context, request, returned)
     return see_other(f"/ui/definitions/{quote(key, safe='')}")
 
 

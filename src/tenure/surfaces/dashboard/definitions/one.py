@@ -16,7 +16,7 @@ from tenure.surfaces.dashboard.definitions import measured, policy
 from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
 from tenure.surfaces.dashboard.forms.posted import AS_JSON
 from tenure.surfaces.dashboard.forms.schema_fields import form_of
-from tenure.surfaces.dashboard.forms.shown import Sent, ShownField, ShownGroup, shown
+from tenure.surfaces.dashboard.forms.shown import Returned, Sent, ShownField, ShownGroup, shown
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -25,6 +25,7 @@ PERIOD_WORDS = {"hour": "1 hour", "day": "24 hours", "week": "7 days"}
 USUAL_PERIOD = "day"
 MOST_NAMED = 5
 LARGEST_SHOWN = 65_536
+NOT_RETURNED = Returned()
 
 
 class Version(Struct, frozen=True):
@@ -52,6 +53,13 @@ async def definition(context: AppContext, request: Request) -> Response:
     is_json = request.query.get("form") == "json"
     form = start_form(newest, Sent(), Sent(), is_json=is_json)
     return await page_of(context, request, [newest, *older], form)
+
+
+async def again(context: AppContext, request: Request, returned: Returned) -> Response:
+    """The page with a small form that came back."""
+    found = await versions_of(context, request)
+    form = start_form(found[0], Sent(), Sent(), is_json=False)
+    return await page_of(context, request, found, form, returned=returned, status=422)
 
 
 async def versions_of(context: AppContext, request: Request) -> list[Defined]:
@@ -86,7 +94,13 @@ def start_form(
 
 
 async def page_of(
-    context: AppContext, request: Request, found: Sequence[Defined], form: StartForm, status: int = 200
+    context: AppContext,
+    request: Request,
+    found: Sequence[Defined],
+    form: StartForm,
+    *,
+    returned: Returned = NOT_RETURNED,
+    status: int = 200,
 ) -> Response:
     """The page with a form, which may have come back."""
     key, own = found[0].known.key, request.caller.namespace
@@ -102,7 +116,9 @@ async def page_of(
         region_url=request.page.url if request.page.method == "GET" else address,
         address=address,
         newest=found[0],
+        version_choices=[("", "all versions"), *((str(one.known.version),) * 2 for one in found)],
         form=form,
+        returned=returned,
         period=period,
         used=await measured.used(context, key, own),
         latest=await measured.latest(context, key, own),

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tenure.core.errors import InvalidInput
 from tenure.surfaces.dashboard.forms.posted import name_of
 from tenure.surfaces.dashboard.forms.schema_fields import FieldGroup, FormField, Kind, Part
+from tenure.surfaces.http.app.forms import Form
 
 
 class ShownField(Struct, frozen=True, kw_only=True):
@@ -26,6 +27,14 @@ class ShownField(Struct, frozen=True, kw_only=True):
     is_required: bool = False
     is_long: bool = False
     """Whether it has several lines."""
+
+    within: str = ""
+    """The form, where a page has several whose fields have the same names."""
+
+    @property
+    def id(self) -> str:
+        """What names it on its page."""
+        return f"{self.name}-{self.within}" if self.within else self.name
 
 
 class ShownGroup(Struct, frozen=True, kw_only=True):
@@ -48,6 +57,25 @@ class Sent(Struct, frozen=True):
         if self.values and name not in self.values:
             known = {**known, "value": ""}
         return ShownField(name=name, label=label, problem=self.problems.get(name, ""), **known)
+
+
+class Returned(Struct, frozen=True):
+    """The one of several small forms on a page that came back, if any did."""
+
+    form: str = ""
+    sent: Sent = Sent()
+
+    def of(self, form: str) -> Sent:
+        """What came back of a form."""
+        return self.sent if form == self.form else Sent()
+
+    @classmethod
+    def refused(cls, form: str, body: Form, error: InvalidInput) -> "Returned":
+        """A form with a field that is refused. Raises the error again if it is about none of its fields."""
+        values = {name: str(value) for name, value in structs.asdict(body).items() if value not in {None, ""}}
+        if error.field not in body.__struct_fields__:
+            raise error
+        return cls(form, Sent(values, {error.field: told(error)}))
 
 
 def shown(parts: Sequence[Part], sent: Sent) -> list[ShownField | ShownGroup]:

@@ -14,6 +14,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.values.bounds import LARGEST_LIMIT, named
 from tenure.engine.client.limits import UnknownLimit
 from tenure.surfaces.dashboard.figures.svg import Rect, meter
+from tenure.surfaces.dashboard.forms.shown import Returned
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
@@ -31,7 +32,7 @@ ADDRESS = "/ui/limits"
 class SizeForm(Form, frozen=True, kw_only=True):
     """How many may run at once."""
 
-    size: str
+    size: str = ""
 
 
 class ShownLimit(Struct, frozen=True):
@@ -82,6 +83,10 @@ class ShownLimit(Struct, frozen=True):
 
 async def limits(context: AppContext, request: Request) -> Response:
     """The page of limits."""
+    return await _page(context, request, Returned())
+
+
+async def _page(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
     page = await context.client.limits.page(limit=MOST_LIMITS)
     items = [limit_item(use) for use in page.uses]
     by_name = [(name, list(own)) for name, own in groupby(items, key=lambda one: one.name)]
@@ -90,6 +95,8 @@ async def limits(context: AppContext, request: Request) -> Response:
         request,
         "limits.html",
         fragment="_limits.html",
+        status=status,
+        returned=returned,
         limits=[ShownLimit(name, own[0].size, own, users.get(name, ())) for name, own in by_name],
         is_more=page.next is not None,
         largest=LARGEST_LIMIT,
@@ -111,15 +118,17 @@ async def resize(context: AppContext, request: Request) -> Response:
     """Set the size of a limit."""
     form: SizeForm = request.body
     name = request.path["name"]
-    if not re.fullmatch("[0-9]{1,9}", form.size):
-        raise InvalidInput("size", f"is {form.size!r:.64}", f"give a whole number from 1 to {LARGEST_LIMIT}")
     try:
         named("limit", name)
+        if not re.fullmatch("[0-9]{1,9}", form.size):
+            problem = f"is {form.size!r:.64}" if form.size else "is missing"
+            raise InvalidInput("size", problem, f"write a whole number from 1 to {LARGEST_LIMIT:,}")
         await context.client.limits.resize(name, int(form.size))
     except InvalidInput as error:
         if error.field == "limit":
             raise Refusal("not-found", "no limit can have this name") from None
-        raise InvalidInput("size", error.problem, error.remedy) from None
+        known = InvalidInput("size", error.problem, error.remedy)
+        return await _page(context, request, Returned.refused(name, form, known), status=422)
     except UnknownLimit as error:
         raise Refusal("not-found", str(error)) from None
     return see_other(ADDRESS)
