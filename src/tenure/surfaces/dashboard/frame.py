@@ -95,9 +95,7 @@ async def wanted(context: AppContext, caller: Caller) -> Mapping[str, Wanted]:
     # Both are cheap: the counts are running totals, and one look serves all pages for two seconds.
     counts = await context.client.counts(Filter(states=DEAD_LETTERS))
     attention = await context.client.health.look()
-    dead = Count(
-        sum(count.n for count in counts.values()), any(count.is_more for count in counts.values())
-    )
+    dead = Count(sum(count.n for count in counts.values()), any(count.is_more for count in counts.values()))
     paused = sum(1 for one in attention.paused if one.queue and not one.pause.scope.definition)
     found = {
         "/ui/dead-letters": Wanted(str(dead), "bad") if dead.n else None,

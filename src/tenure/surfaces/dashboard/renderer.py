@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 HTML = "text/html; charset=utf-8"
 _POLICY = (
     *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"),
-    *("font-src 'self'", "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
+    *(
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    ),
 )
 HEADERS = {
     "content-security-policy": "; ".join(_POLICY),

@@ -6,10 +6,7 @@ from tenure.surfaces.dashboard import assets, login
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
 from tenure.surfaces.dashboard.pages import (
-    dead_letters,
     definitions,
-    job,
-    jobs,
     limits,
     live,
     overview,
@@ -20,6 +17,8 @@ from tenure.surfaces.dashboard.pages import (
     webhooks,
     workers,
 )
+from tenure.surfaces.dashboard.pages.job import job_page
+from tenure.surfaces.dashboard.pages.jobs import dead_letters, job_list
 from tenure.surfaces.dashboard.pages.parameters import (
     OF_JOB,
     OF_JOBS,
@@ -113,7 +112,7 @@ PAGES = (
         produces=EVENT_STREAM,
         is_namespaced=True,
     ),
-    page("/ui/jobs", handler=jobs.jobs, summary="Jobs", parameters=OF_JOBS, is_namespaced=True),
+    page("/ui/jobs", handler=job_list.jobs, summary="Jobs", parameters=OF_JOBS, is_namespaced=True),
     action(
         "/ui/jobs/act",
         handler=many_jobs.act,
@@ -123,10 +122,20 @@ PAGES = (
         seconds=60.0,
         is_namespaced=True,
     ),
-    page("/ui/jobs/{jobId}", handler=job.job, summary="One job", parameters=OF_JOB),
+    page("/ui/jobs/{jobId}", handler=job_page.job, summary="One job", parameters=OF_JOB),
     page("/ui/jobs/{jobId}/live", handler=live.of_job, summary="Hints about one job", produces=EVENT_STREAM),
-    page("/ui/jobs/{jobId}/params", handler=job.params, summary="The params of a job in full", produces=JSON),
-    page("/ui/jobs/{jobId}/result", handler=job.result, summary="The result of a job in full", produces=JSON),
+    page(
+        "/ui/jobs/{jobId}/params",
+        handler=job_page.params,
+        summary="The params of a job in full",
+        produces=JSON,
+    ),
+    page(
+        "/ui/jobs/{jobId}/result",
+        handler=job_page.result,
+        summary="The result of a job in full",
+        produces=JSON,
+    ),
     _of_job("cancel", one_job.cancel, "Ask a job to stop"),
     _of_job("replay", one_job.replay, "Replay a job"),
     _of_job("release", one_job.release, "Release a held job"),

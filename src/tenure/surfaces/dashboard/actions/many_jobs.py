@@ -18,8 +18,8 @@ from tenure.core.model.states import DEAD_LETTERS, FINAL, UNFINISHED, State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter
 from tenure.engine.client.bulk import BulkResult
-from tenure.surfaces.dashboard.pages import search
-from tenure.surfaces.dashboard.pages.jobs import Listing
+from tenure.surfaces.dashboard.pages.jobs import search
+from tenure.surfaces.dashboard.pages.jobs.job_list import Listing
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form

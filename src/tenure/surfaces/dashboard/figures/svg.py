@@ -63,7 +63,9 @@ def scale(most: float, parts: int = 3, *, is_whole: bool = False) -> list[float]
     """Round values for the lines of a grid, from 0 to at least `most`."""
     step = max(most, 1 if is_whole else 1e-9) / parts
     power = 10.0 ** math.floor(math.log10(step))
-    wanted = next(power * lead for lead in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if power * lead >= step * 0.999)
+    wanted = next(
+        power * lead for lead in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if power * lead >= step * 0.999
+    )
     round_step = math.ceil(wanted) if is_whole else wanted
     return [round_step * place for place in range(parts + 1)]
 

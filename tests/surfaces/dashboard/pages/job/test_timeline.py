@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from tenure.core.model.job import Event
 from tenure.core.model.states import State, Step
-from tenure.surfaces.dashboard.pages.timeline import WIDTH, draw
+from tenure.surfaces.dashboard.pages.job.timeline import WIDTH, draw
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
 JOB = uuid4()
