@@ -3,8 +3,8 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
-from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
+from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     definitions,
     limits,

@@ -16,8 +16,8 @@ from tenure.core.values.documents import NULL
 from tenure.engine.client.log_tail import AttemptLine
 from tenure.engine.client.reschedule import WAITING
 from tenure.surfaces.dashboard.formats import preview
-from tenure.surfaces.dashboard.pages.job import timeline
 from tenure.surfaces.dashboard.pages.addresses import schedule_address
+from tenure.surfaces.dashboard.pages.job import timeline
 from tenure.surfaces.dashboard.pages.job.steps import steps_view
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response

@@ -11,8 +11,8 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter, Page
 from tenure.core.values.bounds import MOST_LOOKED_AT
-from tenure.surfaces.dashboard.pages.jobs import search
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
+from tenure.surfaces.dashboard.pages.jobs import search
 from tenure.surfaces.dashboard.pages.jobs.look import Looked, brief_params, look
 from tenure.surfaces.dashboard.pages.jobs.search import Search
 from tenure.surfaces.dashboard.renderer import render, see_other
