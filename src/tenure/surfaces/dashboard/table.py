@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.surfaces.dashboard import assets, login
-from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress
+from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress, replay_params
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     definitions,
@@ -20,6 +20,7 @@ from tenure.surfaces.dashboard.pages import (
 from tenure.surfaces.dashboard.pages.job import job_page
 from tenure.surfaces.dashboard.pages.jobs import dead_letters, job_list
 from tenure.surfaces.dashboard.pages.parameters import (
+    OF_DEAD_LETTERS,
     OF_JOB,
     OF_JOBS,
     OF_OVERVIEW,
@@ -138,6 +139,14 @@ PAGES = (
     ),
     _of_job("cancel", one_job.cancel, "Ask a job to stop"),
     _of_job("replay", one_job.replay, "Replay a job"),
+    _of_job("try", one_job.try_one, "Replay one dead letter of a cause, to see whether the rest may follow"),
+    page(
+        "/ui/jobs/{jobId}/replay-with",
+        handler=replay_params.form,
+        summary="A form for other params of a replay",
+        scope="operate",
+    ),
+    _of_job("replay-with", replay_params.replay, "Replay a job with other params", replay_params.ParamsForm),
     _of_job("release", one_job.release, "Release a held job"),
     _of_job("put-back", one_job.put_back, "Put back a job that is aside"),
     _of_job("give-up", one_job.give_up, "Make a job a dead letter"),
@@ -147,7 +156,12 @@ PAGES = (
     ),
     _of_job("signal", progress.signal, "Send a job a signal", progress.SignalForm),
     _of_job("answer", progress.answer, "Say whether an effect in doubt has happened", progress.AnswerForm),
-    page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
+    page(
+        "/ui/dead-letters",
+        handler=dead_letters.dead_letters,
+        summary="Dead letters by cause",
+        parameters=OF_DEAD_LETTERS,
+    ),
     page(
         "/ui/schedules",
         handler=schedules.schedules,

@@ -89,7 +89,7 @@
   function showChoice() {
     const form = one("form[data-choice]");
     const every = form && one("input[name=every]", form);
-    if (!every) return;
+    if (!form || !one("[data-bulk]", form)) return;
     const boxes = all("input[name=job]", form);
     boxes.forEach((box) => {
       box.checked = chosen.has(box.value);
@@ -99,10 +99,9 @@
     const onPage = boxes.filter((box) => box.checked).length;
     whole.checked = onPage === boxes.length;
     whole.indeterminate = onPage > 0 && onPage < boxes.length;
-    every.checked = isEvery;
-    one("[data-offer]", form).hidden = !(isEvery || whole.checked);
-    one("[data-count]", form).textContent = isEvery ? "all that match" : `${chosen.size} selected`;
-    all("button[name=act]", form).forEach((button) => { button.disabled = chosen.size === 0 && !isEvery; });
+    if (every) every.checked = isEvery;
+    one("[data-bulk]", form).hidden = chosen.size === 0 && !isEvery;
+    one("[data-count]", form).textContent = isEvery ? one("[data-every]", form).dataset.every : `${chosen.size} selected`;
   }
   function choose(box) {
     if (box.name === "every") isEvery = box.checked;
@@ -111,6 +110,11 @@
       boxes.forEach((row) => (box.checked ? chosen.add(row.value) : chosen.delete(row.value)));
       if (!box.checked) isEvery = false;
     }
+    showChoice();
+  }
+  function chooseNone() {
+    chosen.clear();
+    isEvery = false;
     showChoice();
   }
   function sendChoice(form) {
@@ -194,6 +198,7 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
+    else if (button.dataset.clear !== undefined) chooseNone();
     else if (button.matches(".live")) toggleLive();
     else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();

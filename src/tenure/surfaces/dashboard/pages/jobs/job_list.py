@@ -1,20 +1,22 @@
 """The list of jobs: by search and by state, a page at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
+from msgspec import structs
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.states import State
-from tenure.core.reports.failures import Count
-from tenure.core.reports.reading import Filter, Page
+from tenure.core.reports.reading import Filter, Listed, Page
 from tenure.core.values.bounds import MOST_LOOKED_AT
-from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
+from tenure.surfaces.dashboard.pages.addresses import job_address
 from tenure.surfaces.dashboard.pages.jobs import search
+from tenure.surfaces.dashboard.pages.jobs.job_row import JobRow, time_text
+from tenure.surfaces.dashboard.pages.jobs.list_query import Listing
 from tenure.surfaces.dashboard.pages.jobs.look import Looked, brief_params, look
 from tenure.surfaces.dashboard.pages.jobs.search import Search
+from tenure.surfaces.dashboard.pages.jobs.tokens import states_text, tabs, tokens, total
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -24,92 +26,50 @@ MOST_ALIKE = 10
 MOST_SCANS = 5
 """How many parts of the list are scanned for one page while nothing matches."""
 
-ALWAYS_SHOWN = frozenset({State.QUEUED, State.RUNNING, State.RETRYING, State.SUCCEEDED, State.FAILED})
-"""States whose pill is shown even if no job is in them: that is worth knowing."""
-
-
-class Pill(Struct, frozen=True):
-    """A state to filter the list by, or to remove from the filter."""
-
-    state: State
-    count: Count | None
-    href: str
-    is_on: bool
-
-
-class Listing(Struct, frozen=True):
-    """A list: its search, its states and its order."""
-
-    search: Search
-    states: tuple[State, ...]
-    newest_first: bool = True
-
-    def address(self, **more: str | int | None) -> str:
-        """The address of this list, with more parameters."""
-        sort = None if self.newest_first else "createdAt"
-        return list_address(q=self.search.text, status=self.states, sort=sort, **more)
-
-    def with_states(self, states: Sequence[State]) -> str:
-        """The address of the list for other states."""
-        return msgspec.structs.replace(self, states=tuple(states)).address()
-
-    def reversed(self) -> str:
-        """The address of the same list in the opposite order."""
-        return msgspec.structs.replace(self, newest_first=not self.newest_first).address()
-
-    def filter(self, namespace: str | None) -> Filter:
-        """The filter for its jobs."""
-        return self.search.filter(frozenset(self.states), namespace)
-
-    def wide_filter(self, namespace: str | None) -> Filter:
-        """The filter without the words that no index has."""
-        return self.search.wide_filter(frozenset(self.states), namespace)
-
-    def pills(self, counts: Mapping[State, Count] | None) -> list[Pill]:
-        """The states to filter by; all of them, without numbers, where nothing was counted."""
-        return [
-            Pill(
-                state,
-                None if counts is None else counts[state],
-                self.with_states(_toggled(self.states, state)),
-                state in self.states,
-            )
-            for state in State
-            if counts is None or counts[state].n or state in ALWAYS_SHOWN or state in self.states
-        ]
-
 
 async def jobs(context: AppContext, request: Request) -> Response:
     """The page of the list, the newest jobs first unless sorted otherwise."""
     query = request.query
-    states = tuple(dict.fromkeys(query.get("status", ())))
+    listing = Listing(
+        Search(), tuple(dict.fromkeys(query.get("status", ()))), query.get("sort") != "createdAt"
+    )
+    text = query.get("q", "")
     try:
-        wanted = search.read(query.get("q", ""))
+        listing = structs.replace(listing, search=search.read(text))
+        if "more" in query:
+            text = query["more"]
+            return see_other(listing.with_search(search.joined(listing.search, text)))
     except InvalidInput as error:
         problem = f"The search {error.problem}: {error.remedy}."
-        return render(request, "jobs_fault.html", status=422, text=query["q"], problem=problem, alike=())
+        return _unclear(request, listing, text, problem)
+    wanted = listing.search
     if wanted.job is not None:
         return see_other(job_address(wanted.job))
-    if wanted.ending and (response := await _ending_in(context, request, wanted)):
+    if wanted.ending and (response := await _ending_in(context, request, listing)):
         return response
-    listing = Listing(wanted, states, query.get("sort") != "createdAt")
+    return await _listed(context, request, listing)
+
+
+async def _listed(context: AppContext, request: Request, listing: Listing) -> Response:
+    query, looks = request.query, listing.search.looks
     which = listing.wide_filter(request.caller.namespace)
     bind = msgspec.json.encode([which, listing.newest_first], order="deterministic")
-    bind += msgspec.json.encode(wanted.looks, order="sorted")
+    bind += msgspec.json.encode(looks, order="sorted")
     after = cursors.read_job(query["cursor"], bind) if "cursor" in query else None
     looked = await _found(context, listing, which, after)
     page = looked.page
-    counts = None if wanted.looks else await context.client.counts(which)
-    briefs = await context.client.briefs([job.id for job in page.jobs])
+    counts = None if looks else await context.client.counts(which)
     return render(
         request,
         "jobs.html",
         fragment="_jobs.html",
         listing=listing,
-        jobs=page.jobs,
-        params={job: brief_params(brief.params, context) for job, brief in briefs.items()},
+        tokens=tokens(listing),
+        tabs=tabs(listing, counts),
+        total=total(listing, counts),
+        every=states_text(listing.states),
+        rows=await _rows(context, page.jobs),
         among=looked.among,
-        pills=listing.pills(counts),
         is_start=after is None,
         most_looked_at=MOST_LOOKED_AT,
         older=None if page.next is None else listing.address(cursor=cursors.write(page.next.bytes, bind)),
@@ -119,8 +79,37 @@ async def jobs(context: AppContext, request: Request) -> Response:
     )
 
 
-async def _ending_in(context: AppContext, request: Request, wanted: Search) -> Response | None:
+async def _rows(context: AppContext, jobs: Sequence[Listed]) -> list[JobRow]:
+    briefs = await context.client.briefs([job.id for job in jobs])
+    waits = await context.client.durable.waits([job.id for job in jobs if job.state is State.SUSPENDED])
+    return [
+        JobRow(
+            job,
+            brief_params(briefs[job.id].params, context) if job.id in briefs else "",
+            time_text(job, waits.get(job.id)),
+        )
+        for job in jobs
+    ]
+
+
+def _unclear(
+    request: Request, listing: Listing, text: str, problem: str, alike: Sequence[UUID] = ()
+) -> Response:
+    return render(
+        request,
+        "jobs_fault.html",
+        status=200 if alike else 422,
+        listing=listing,
+        tokens=tokens(listing) if listing.search.text != text else [],
+        text=text,
+        problem=problem,
+        alike=alike,
+    )
+
+
+async def _ending_in(context: AppContext, request: Request, listing: Listing) -> Response | None:
     """The job whose id ends or begins so, or a choice of several; None if there is none."""
+    wanted = listing.search
     alike = await context.client.ending_in(wanted.ending, namespace=request.caller.namespace)
     place = "end in"
     if not alike:
@@ -130,7 +119,7 @@ async def _ending_in(context: AppContext, request: Request, wanted: Search) -> R
     if not alike:
         return None
     problem = f"Several jobs have ids that {place} {wanted.ending}."
-    return render(request, "jobs_fault.html", text=wanted.text, problem=problem, alike=alike)
+    return _unclear(request, listing, wanted.text, problem, alike)
 
 
 async def _beginning_with(context: AppContext, request: Request, beginning: str) -> list[UUID]:
@@ -155,7 +144,3 @@ async def _found(context: AppContext, listing: Listing, which: Filter, after: UU
         if page.jobs or page.next is None:
             break
     return Looked(page)
-
-
-def _toggled(states: Sequence[State], state: State) -> list[State]:
-    return [known for known in State if (known in states) != (known is state)]
