@@ -141,6 +141,7 @@
     const text = one(button.dataset.copy).textContent;
     const word = one("span:last-child", button);
     const was = word.textContent;
+    button.classList.add("done");
     try {
       await navigator.clipboard.writeText(text);
       word.textContent = "Copied";
@@ -148,7 +149,7 @@
       getSelection().selectAllChildren(one(button.dataset.copy));
       word.textContent = "Selected: press Ctrl-C";
     }
-    setTimeout(() => { word.textContent = was; }, 1500);
+    setTimeout(() => { word.textContent = was; button.classList.remove("done"); }, 1500);
   }
 
   // ---- Shortcuts.

@@ -24,8 +24,15 @@ _STATES = {
 """The silhouette and the word of each ending."""
 
 
+_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_TOLD = frozenset({"running", "succeeded", "failed", "suspended"})
+
+
 class AttemptRow(Struct, frozen=True):
-    """An attempt. `state` and `word` say how it ended; `is_same`: by the same error as the one before it."""
+    """An attempt. `state` and `word` say how it ended.
+
+    `is_same` says that the one before it ended by the same error, `is_other` that the last one did not.
+    """
 
     number: int
     fence: int
@@ -33,6 +40,7 @@ class AttemptRow(Struct, frozen=True):
     word: str
     error: Failure | None
     is_same: bool
+    is_other: bool
     by: str
     worker: str
     started_at: datetime
@@ -48,19 +56,27 @@ class AttemptsView(Struct, frozen=True):
     common: str
     later: int | None
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether they tell more than the rest of the page does: of one that ended well or failed it tells all."""
+        return len(self.rows) > 1 or any(row.word not in _TOLD for row in self.rows)
+
 
 def attempts_view(attempts: Sequence[Attempt], redaction: Redaction, most: int) -> AttemptsView:
     """A page of attempts, of one more than `most`."""
     shown = attempts[:most]
-    rows = [_row(attempt, shown[n - 1] if n else None, redaction) for n, attempt in enumerate(shown)]
     failed = [attempt for attempt in shown if attempt.error is not None]
     alike = len(failed) == len(shown) > 1 and len({_cause(attempt) for attempt in failed}) == 1
-    word = "both" if len(shown) == 2 else f"all {len(shown)}"
+    before = [None, *shown]
+    rows = [
+        _row(attempt, shown[-1], alike or _is_alike(attempt, earlier), redaction)
+        for attempt, earlier in zip(shown, before, strict=False)
+    ]
     later = shown[-1].fence if len(attempts) > most else None
-    return AttemptsView(rows[::-1], f"{word} ended alike" if alike else "", later)
+    return AttemptsView(rows[::-1], f"{_all_of(len(shown))} ended alike" if alike else "", later)
 
 
-def _row(attempt: Attempt, before: Attempt | None, redaction: Redaction) -> AttemptRow:
+def _row(attempt: Attempt, last: Attempt, is_same: bool, redaction: Redaction) -> AttemptRow:
     item = attempt_item(attempt, redaction)
     state, word = ("running", "running") if attempt.ending is None else _STATES[attempt.ending]
     return AttemptRow(
@@ -69,7 +85,8 @@ def _row(attempt: Attempt, before: Attempt | None, redaction: Redaction) -> Atte
         state=state,
         word=word,
         error=item.error,
-        is_same=before is not None and attempt.error is not None and _cause(attempt) == _cause(before),
+        is_same=is_same,
+        is_other=not _is_alike(attempt, last),
         by=f"by signal {item.signal}"
         if item.signal
         else f"exit code {item.exit_code}"
@@ -81,6 +98,14 @@ def _row(attempt: Attempt, before: Attempt | None, redaction: Redaction) -> Atte
         cpu=item.cpu_seconds,
         memory=item.peak_memory_bytes,
     )
+
+
+def _is_alike(attempt: Attempt, other: Attempt | None) -> bool:
+    return other is not None and attempt.error is not None and _cause(attempt) == _cause(other)
+
+
+def _all_of(count: int) -> str:
+    return "both" if count == 2 else f"all {_NUMBERS[count] if count < len(_NUMBERS) else count}"
 
 
 def _cause(attempt: Attempt) -> str:

@@ -24,6 +24,9 @@ MOST_STEPS = 12
 LEAST = 0.006
 """The part of the ruler that what would be too narrow to see has at least."""
 
+UNSEEN = 0.001
+"""The part of the ruler below which a wait is left out."""
+
 _WAITS = {
     State.RETRYING: ("back-off", "warn"),
     State.SUSPENDED: ("suspended", "rest"),
@@ -190,7 +193,8 @@ def _bars(one: StateSpan, ruler: Ruler) -> Iterator[Rect]:
     length = span(one.end - one.begin)
     if one.state not in OWNED:
         word, tone = _WAITS.get(one.state, ("waited" if one.led_to else "waiting", "muted"))
-        yield ruler.rect(one.begin, one.end, "wait", tone, f"{word} {length}")
+        if one.end - one.begin >= UNSEEN * (ruler.end - ruler.begin) or ruler.end == ruler.begin:
+            yield ruler.rect(one.begin, one.end, "wait", tone, f"{word} {length}")
         return
     if one.led_to is None or one.led_to.target in OWNED:
         yield ruler.rect(one.begin, one.end, "", "accent", f"{one.state} {length}")
