@@ -14,7 +14,7 @@ from tenure.core.model.states import UNFINISHED, State
 from tenure.core.model.trail import Logged
 from tenure.core.reports.failures import Count, DeadGroups
 from tenure.core.reports.operations import Definition, LineStatus, Replayed, WorkerStatus
-from tenure.core.reports.reading import Brief, Filter, Listed, Page
+from tenure.core.reports.reading import Brief, Filter, Listed, Page, RunningJob
 from tenure.core.reports.why import Why
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.engine.client import log_tail
@@ -33,6 +33,7 @@ from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
 from tenure.engine.client.statistics import Statistics
+from tenure.engine.client.trends import Trends
 from tenure.engine.durable.durable_jobs import DurableJobs
 from tenure.engine.durable.lease_progress import LeaseProgress
 from tenure.engine.health.checkup import StoreHealth
@@ -65,6 +66,7 @@ class JobClient:
         self._quota = Quota(store, max_queue_depth, max_namespace_jobs)
         self.bulk = BulkChanges(store, self._quota)
         self.statistics = Statistics(store)
+        self.trends = Trends(store)
         self.flow_cache = FlowCache(store)
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
@@ -329,6 +331,10 @@ class JobClient:
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that was enlisted and not dismissed, with the jobs it runs now."""
         return await self._store.workers()
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        """The jobs at work for longest."""
+        return await self._store.longest_running(limit=limit)
 
     async def drain(self, worker: str) -> bool:
         """Ask a worker to claim no more and end; False if it is unknown."""

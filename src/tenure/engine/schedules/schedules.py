@@ -136,6 +136,10 @@ class Schedules:
             namespace=namespace, definition=definition, after=after, limit=limit
         )
 
+    async def next(self, *, limit: int = 5) -> Sequence[KnownSchedule]:
+        """The schedules of all namespaces that fire next."""
+        return await self._store.next_schedules(limit=limit)
+
     async def edit(self, changed: NewSchedule, *, revision: int, recounts: bool = False) -> Schedule:
         """Replace what a schedule was asked for, if it has this revision still.
 

@@ -63,6 +63,9 @@ class ScheduleStore(Protocol):
     ) -> list[KnownSchedule]:
         """Schedules by namespace and name, from behind `after` on; of one namespace, or of all."""
 
+    async def next_schedules(self, *, limit: int = 5) -> list[KnownSchedule]:
+        """The schedules that fire next, the first one first; none that is paused."""
+
     async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
         """The repetition that has a task's id, in a namespace or in any."""
 

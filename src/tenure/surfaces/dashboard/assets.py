@@ -1,4 +1,4 @@
-"""The files that pages load: a script, a stylesheet, fonts and an icon, each with a hash of its content in its name.
+"""The files that pages load: script, stylesheet, fonts and icon, each with its content's hash in its name.
 
 The script is several files joined in order: htmx starts by itself once the page is parsed, and an extension
 in its own file could come too late for that.

@@ -50,6 +50,33 @@ def ago(at: datetime) -> str:
     return f"in {age(-seconds)}" if seconds < 0 else f"{age(seconds)} ago"
 
 
+def since(at: datetime) -> str:
+    """How long ago, without saying that it is ago."""
+    return age(max((datetime.now(UTC) - at).total_seconds(), 0))
+
+
+def running_for(at: datetime) -> str:
+    """How long it has lasted, in one or two units."""
+    return span(max((datetime.now(UTC) - at).total_seconds(), 0))
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A part of a whole."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def took(seconds: float) -> str:
+    """A duration with two digits, or in minutes and more."""
+    if seconds >= 60:
+        return age(seconds)
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def moment(at: datetime, period: str) -> str:
+    """When a part of a period began; of a week with its day."""
+    return at.astimezone(UTC).strftime("%a %H:%M" if period == "week" else "%H:%M")
+
+
 def exact(at: datetime) -> str:
     """A time to the millisecond, in UTC."""
     return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
@@ -173,6 +200,11 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "exact": exact,
     "second": second,
     "short": short,
+    "since": since,
+    "running_for": running_for,
+    "percent": percent,
+    "took": took,
+    "moment": moment,
     "minute": minute,
     "about": about,
     "span": span,

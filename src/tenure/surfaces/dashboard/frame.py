@@ -60,6 +60,7 @@ GROUPS = (
         [
             Place("/ui/definitions", "Definitions", "definitions", "f", is_shared=False),
             Place("/ui/webhooks", "Webhooks", "webhooks", "h", is_shared=False),
+            Place("/ui/keys", "Keys & audit", "keys", "a", scope="admin"),
         ],
     ),
 )
@@ -93,9 +94,11 @@ async def wanted(context: AppContext, caller: Caller) -> Mapping[str, Wanted]:
     if caller.is_namespaced or "read" not in caller.scopes:
         return {}
     # Both are cheap: the counts are running totals, and one look serves all pages for two seconds.
-    counts = await context.client.counts(Filter(states=DEAD_LETTERS))
+    counts = await context.client.counts(Filter())
     attention = await context.client.health.look()
-    dead = Count(sum(count.n for count in counts.values()), any(count.is_more for count in counts.values()))
+    dead = Count(
+        sum(counts[state].n for state in DEAD_LETTERS), any(counts[state].is_more for state in DEAD_LETTERS)
+    )
     paused = sum(1 for one in attention.paused if one.queue and not one.pause.scope.definition)
     found = {
         "/ui/dead-letters": Wanted(str(dead), "bad") if dead.n else None,

@@ -45,6 +45,8 @@ def render(
     """A page, or its `fragment`, if it has one and the browser wants only a part."""
     name = fragment if fragment and request.page.is_part else template
     body = written(name, request.caller, request.page, values)
+    if name == fragment:
+        body += written("_wanted.html", request.caller, request.page, {})
     return Response(status, body, {**HEADERS, **(headers or {})})
 
 
@@ -63,7 +65,7 @@ def written(template: str, caller: Caller, page: PageRequest, values: Mapping[st
             url=page.url,
             deployment=page.deployment,
             wanted=page.wanted,
-            groups=groups_of(caller),
+            menu=groups_of(caller),
             at_the_thumb=AT_THE_THUMB,
             **values,
         )

@@ -7,6 +7,7 @@ from tenure.surfaces.dashboard.actions import many_jobs, one_job, progress, repl
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
     definitions,
+    keys,
     limits,
     live,
     overview,
@@ -23,6 +24,7 @@ from tenure.surfaces.dashboard.pages.parameters import (
     OF_DEAD_LETTERS,
     OF_JOB,
     OF_JOBS,
+    OF_KEYS,
     OF_OVERVIEW,
     OF_SCHEDULES,
     OF_WEBHOOK,
@@ -215,6 +217,18 @@ PAGES = (
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
     page("/ui/definitions", handler=definitions.definitions, summary="Definitions", is_namespaced=True),
+    page("/ui/keys", handler=keys.keys, summary="Keys and the audit log", scope="admin", parameters=OF_KEYS),
+    page(
+        "/ui/keys/{keyId}/revoke", handler=keys.sure, summary="What it means to revoke a key", scope="admin"
+    ),
+    action(
+        "/ui/keys/{keyId}/revoke",
+        handler=keys.revoke,
+        summary="Revoke a key",
+        scope="admin",
+        form=NoFields,
+        is_routine=True,
+    ),
     action(
         "/ui/retention",
         handler=retention.set_times,

@@ -99,6 +99,11 @@ class ScheduleVerbs(Creation):
         )
         return [mapping.schedule_from(row) for row in found]
 
+    async def next_schedules(self, *, limit: int = 5) -> list[KnownSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._pool.run("next_schedules", limit=limit)
+        return [mapping.schedule_from(row) for row in found]
+
     async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
         return _first(await self._pool.run("repetition", name=task, namespace=namespace))
 

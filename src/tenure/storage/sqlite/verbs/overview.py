@@ -8,8 +8,9 @@ import msgspec
 
 from tenure.core.reports.failures import MOST_COUNTED, DeadGroups, Trouble
 from tenure.core.reports.flow import LATELY, Flows
-from tenure.core.reports.pace import PACE_KEPT, Lengths, Paces
-from tenure.core.values.bounds import LARGEST_FEED, whole
+from tenure.core.reports.pace import HOURS_KEPT, PACE_KEPT, DetailedPace, Lengths, PaceDetail, Paces
+from tenure.core.reports.reading import RunningJob
+from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, whole
 from tenure.storage.mapping import overview
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.clock import TransactionTime
@@ -35,15 +36,32 @@ class Overview(Database):
         )
         return overview.hours_from(found)
 
-    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
-        kept = rows.duration(PACE_KEPT)
-        lengths = {"waits": overview.written(waits), "runs": overview.written(runs)}
+    async def note_pace(
+        self,
+        *,
+        waits: Lengths,
+        runs: Lengths,
+        detail: PaceDetail | None = None,
+        hour: PaceDetail | None = None,
+    ) -> bool:
+        kept = {"kept": rows.duration(PACE_KEPT), "hours_kept": rows.duration(HOURS_KEPT)}
+        noted = {
+            "waits": overview.written(waits),
+            "runs": overview.written(runs),
+            "detail": overview.detail_written(detail),
+            "hour": overview.detail_written(hour),
+        }
 
         def note(connection: apsw.Connection, turn: TransactionTime) -> bool:
-            self._scripts.one(connection, "note_pace.forgotten", now=turn.now, kept=kept)
-            return bool(self._scripts.one(connection, "note_pace.noted", now=turn.now, **lengths))
+            self._scripts.one(connection, "note_pace.forgotten", now=turn.now, **kept)
+            return bool(self._scripts.one(connection, "note_pace.noted", now=turn.now, **noted))
 
         return await self._writer.run(note)
+
+    async def pace_details(self, since: timedelta, *, by_hour: bool) -> list[DetailedPace]:
+        return await self._read(
+            "pace_details", overview.detailed_from, since=rows.duration(since), by_hour=by_hour
+        )
 
     async def paces(self, since: timedelta) -> Paces:
         found = await self._read("paces", lambda row: row, since=rows.duration(since))
@@ -60,6 +78,12 @@ class Overview(Database):
         whole("limit", limit, 1, LARGEST_FEED)
         found = await self._read("flows", lambda row: row, limit=limit, lately=rows.duration(LATELY))
         return overview.flows_from(found)
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read(
+            "longest_running", overview.running_from, limit=limit, most=overview.MOST_LEASES
+        )
 
     async def trouble(self, lately: timedelta) -> Trouble:
         found = await self._read(

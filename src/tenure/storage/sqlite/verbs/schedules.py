@@ -108,6 +108,10 @@ class ScheduleVerbs(Creation):
             limit=limit,
         )
 
+    async def next_schedules(self, *, limit: int = 5) -> list[KnownSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read("next_schedules", mapping.schedule_from, limit=limit)
+
     async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
         found = await self._read("repetition", mapping.schedule_from, name=task, namespace=namespace)
         return found[0] if found else None

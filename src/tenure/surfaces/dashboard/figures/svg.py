@@ -112,7 +112,7 @@ def hits(titles: Sequence[str]) -> list[Rect]:
     """Invisible bars of full height, one a place, which tell a pointer what stands there."""
     width = 1 / max(len(titles), 1)
     return [
-        Rect(per_cent(place * width), "0", per_cent(width), "100%", title=title, form="hit")
+        Rect(per_cent(place * width), "0", per_cent(width), "100%", title=title)
         for place, title in enumerate(titles)
     ]
 

@@ -75,7 +75,13 @@ OF_DEAD_LETTERS = (
     _parameter("order", _one_of(*ORDERS), "the order of the causes"),
     _parameter("tried", inputs.job_id, "the job by which one of them was tried"),
 )
-OF_OVERVIEW = (_parameter("period", _one_of(*PERIODS), "the period of the charts"),)
+OF_OVERVIEW = (
+    _parameter("period", _one_of(*PERIODS, "week"), "the period of the charts"),
+    _parameter("order", _one_of("busiest", "slowest", "failing"), "the order of definitions"),
+    _parameter("how", _one_of("terminal", "python", "http"), "how the first job is started"),
+    _parameter("first", _one_of("run"), "the page of the first run, even if there is a job by now"),
+)
+OF_KEYS = (CURSOR,)
 OF_SCHEDULES = (_parameter("definition", str, "schedules of this definition"), CURSOR)
 OF_WEBHOOKS = (CURSOR,)
 OF_WEBHOOK = (DELIVERY_STATE, CURSOR)

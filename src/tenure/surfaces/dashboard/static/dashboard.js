@@ -75,10 +75,20 @@
     const [size, unit] = units.find(([size]) => seconds >= size) || [1, "s"];
     return `${Math.floor(seconds / size)} ${unit}`;
   }
+  function span(seconds) {
+    const sizes = [[86400, 3600, "d", "h"], [3600, 60, "h", "min"], [60, 1, "min", "s"]];
+    const found = sizes.find(([size]) => seconds >= size);
+    if (!found) return `${Math.floor(seconds)} s`;
+    const [size, part, unit, rest] = found;
+    const left = Math.floor((seconds % size) / part);
+    return `${Math.floor(seconds / size)} ${unit}${left ? ` ${left} ${rest}` : ""}`;
+  }
   function tick() {
     all("time[data-age]").forEach((time) => {
       const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
-      time.textContent = seconds < 0 ? `in ${age(-seconds)}` : `${age(seconds)} ago`;
+      if (time.dataset.age === "bare") time.textContent = age(Math.max(seconds, 0));
+      else if (time.dataset.age === "span") time.textContent = span(Math.max(seconds, 0));
+      else time.textContent = seconds < 0 ? `in ${age(-seconds)}` : `${age(seconds)} ago`;
     });
   }
 

@@ -33,8 +33,8 @@ class PageRequest(Struct, frozen=True, kw_only=True):
     """One request of a browser for a page.
 
     `url` is the path with its query; `csrf` is the token for forms; `admit` resolves the caller by a key, or
-    without one by the session, or raises Refusal. `deployment` is the name of this installation, so that nobody
-    acts in the wrong window. `wanted` is what other pages want somebody for, by their paths.
+    without one by the session, or raises Refusal. `deployment` is the name of this installation, so that
+    nobody acts in the wrong window. `wanted` is what other pages want somebody for, by their paths.
     """
 
     request: UUID
