@@ -146,7 +146,6 @@ PAGES = (
         "/ui/jobs/{jobId}/replay-with",
         handler=replay_params.form,
         summary="A form for other params of a replay",
-        scope="operate",
     ),
     _of_job("replay-with", replay_params.replay, "Replay a job with other params", replay_params.ParamsForm),
     _of_job("release", one_job.release, "Release a held job"),

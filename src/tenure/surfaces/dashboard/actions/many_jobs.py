@@ -146,7 +146,7 @@ def _ask(
         request,
         "jobs_sure.html",
         sweep=sweep,
-        count=count,
+        number=count,
         selected=selected,
         kept=kept,
         pace=pace,

@@ -73,6 +73,7 @@ OF_JOB = (
 OF_DEAD_LETTERS = (
     _parameter("q", str, "words of the definition or the error"),
     _parameter("order", _one_of(*ORDERS), "the order of the causes"),
+    _parameter("within", _one_of("day"), "causes of the last 24 hours alone"),
     _parameter("tried", inputs.job_id, "the job by which one of them was tried"),
 )
 OF_OVERVIEW = (

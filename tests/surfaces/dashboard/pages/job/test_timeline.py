@@ -140,7 +140,7 @@ def test_steps_stand_below_the_attempt_that_kept_them() -> None:
 
 
 def test_a_job_that_was_only_recorded_or_whose_beginning_is_left_out() -> None:
-    assert [row.name for row in _drawn((0, State.CREATED, 0), end=0).rows] == ["Waiting"]
+    assert [row.name for row in _drawn((0, State.CREATED, 0), end=0).rows] == ["Held"]
     cut = draw(_events((0, State.QUEUED, 5), first=200), _at(1))
     assert cut is not None
     assert cut.is_cut

@@ -58,7 +58,7 @@ class AttemptsView(Struct, frozen=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether they tell more than the rest of the page does: of one that ended well or failed it tells all."""
+        """Whether they tell more than the rest of the page: of one that went well or failed it tells all."""
         return len(self.rows) > 1 or any(row.word not in _TOLD for row in self.rows)
 
 

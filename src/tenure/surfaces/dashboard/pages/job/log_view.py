@@ -1,4 +1,4 @@
-"""The log of a job: its end, or the part that the address names; of all attempts or one, or warnings alone."""
+"""The log of a job: its end, or the part that the address names; of all attempts, one, or warnings alone."""
 
 import json
 from collections.abc import Mapping, Sequence

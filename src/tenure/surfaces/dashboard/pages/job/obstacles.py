@@ -1,5 +1,6 @@
 """Why a job does not run yet: what is in its way, each with where to act, then what is not the reason."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -22,11 +23,20 @@ _PLACES = {
     WhyCode.UNSERVED_QUEUE: ("/ui/workers", "Workers"),
     WhyCode.WORKERS_NOT_READY: ("/ui/workers", "Workers"),
     WhyCode.WORKERS_BUSY: ("/ui/workers", "Workers"),
-    WhyCode.AWAITING_SIGNAL: ("#steps-title", "Send it"),
-    WhyCode.IN_DOUBT: ("#steps-title", "Answer"),
+    WhyCode.AWAITING_SIGNAL: ("#asks", "Send it"),
+    WhyCode.IN_DOUBT: ("#asks", "Answer"),
 }
 """Where to act, and what the button says."""
 
+_BY_BUTTON = frozenset(
+    {
+        *(WhyCode.HELD, WhyCode.SCHEDULED, WhyCode.BACKING_OFF),
+        *(WhyCode.AWAITING_SIGNAL, WhyCode.IN_DOUBT),
+    }
+)
+"""The page has a button, or a link, for what their sentences name a command for."""
+
+_COMMAND = re.compile(r"(?<=[.!?] )[^.`]*`tenure jobs .*$")
 _PAUSED = frozenset({WhyCode.PAUSED_QUEUE, WhyCode.PAUSED_DEFINITION})
 _BY_ITSELF = frozenset({WhyCode.SCHEDULED, WhyCode.BACKING_OFF, WhyCode.SLEEPING, WhyCode.IN_LINE})
 _AFTER_THE_WAIT = frozenset({State.CREATED, State.SCHEDULED, State.RETRYING, State.SUSPENDED})
@@ -54,7 +64,8 @@ def hindrances(why: WhyItem, job: Job, caller: Caller) -> list[Hindrance]:
 def _in_the_way(why: WhyItem, job: Job, caller: Caller) -> Iterator[Hindrance]:
     limits = iter(why.data.limits)
     for one in (why, *why.data.also):
-        text, remedy = _parted(one.sentence)
+        sentence = _COMMAND.sub("", one.sentence) if one.code in _BY_BUTTON else one.sentence
+        text, remedy = _parted(sentence.strip())
         href, action = ("", "") if caller.is_namespaced else _PLACES.get(one.code, ("", ""))
         if one.code in {WhyCode.AWAITING_SIGNAL, WhyCode.IN_DOUBT}:
             href, action = _PLACES[one.code]
@@ -65,6 +76,10 @@ def _in_the_way(why: WhyItem, job: Job, caller: Caller) -> Iterator[Hindrance]:
             )
         full = next(limits, None) if one.code is WhyCode.LIMIT_FULL else None
         holders, others = _holders(full)
+        if full is not None and one.sentence.startswith("The limit "):
+            key = f" for {full.key}" if full.key else ""
+            text = f"Limit {full.name}{key} is full: {full.held} of {full.size} jobs run under it."
+            remedy = "It starts when one of them ends."
         yield Hindrance(_tone(one.code), text, remedy, one.since, one.until, href, action, holders, others)
 
 

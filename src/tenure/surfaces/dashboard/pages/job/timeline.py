@@ -31,6 +31,15 @@ _WAITS = {
     State.RETRYING: ("back-off", "warn"),
     State.SUSPENDED: ("suspended", "rest"),
 }
+_NAMES = {
+    State.CREATED: "Held",
+    State.SCHEDULED: "Scheduled",
+    State.QUEUED: "Waiting",
+    State.RETRYING: "Back-off",
+    State.SUSPENDED: "Suspended",
+}
+"""What a row is called that leads to no attempt yet."""
+
 _ENDED = {
     State.SUCCEEDED: ("ran", "good", "succeeded"),
     State.FAILED: ("ran", "bad", "failed"),
@@ -71,7 +80,7 @@ class TimelineRow(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """The rows, the times below them, and the legend: word, tone and form. `is_cut`: the begin is left out."""
+    """The rows, the times below them, and the legend: word, tone and form. `is_cut`: its start is cut."""
 
     rows: Sequence[TimelineRow]
     times: Sequence[str]
@@ -167,7 +176,9 @@ def _rows(
     bars = [bar for one in part for bar in _bars(one, ruler)]
     says = ", ".join(bar.title for bar in bars if bar.title)
     if not owned:
-        yield TimelineRow("Waiting", bars, span(part[-1].end - part[0].begin), says, part[-1].state)
+        yield TimelineRow(
+            _NAMES[part[-1].state], bars, span(part[-1].end - part[0].begin), says, part[-1].state
+        )
         return
     attempt = owned[0].attempt
     is_again = any(one.attempt == attempt and one.state in OWNED for old in before for one in old)

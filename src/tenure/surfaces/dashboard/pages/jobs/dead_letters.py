@@ -1,6 +1,7 @@
 """Dead letters, grouped by cause, each with the careful way out: try one, see it go well, replay the rest."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -20,9 +21,11 @@ from tenure.surfaces.http.app.context import AppContext, Request, Response
 
 MOST_GROUPS = 100
 HOURS = 24
+DAY = timedelta(hours=HOURS)
 DEAD = tuple(state for state in State if state in DEAD_LETTERS)
 ORDERS = ("newest", "most", "oldest")
 _WORDS = {"newest": "newest", "most": "most jobs", "oldest": "oldest"}
+_NOT_TWICE = "must not run twice"
 _OUT_OF_MEMORY = "OutOfMemory"
 
 
@@ -57,8 +60,8 @@ class Cause(Struct, frozen=True, kw_only=True):
 
     @property
     def is_buried(self) -> bool:
-        """Whether no error is on record, as of jobs whose worker was lost."""
-        return self.error is None
+        """Whether they were buried: without an error of their own, or killed and not to run twice."""
+        return self.error is None or _NOT_TWICE in self.error.message
 
     @property
     def needs_memory(self) -> bool:
@@ -77,9 +80,14 @@ async def dead_letters(context: AppContext, request: Request) -> Response:
     query = request.query
     found = await context.client.dead_letters(limit=MOST_GROUPS)
     trial = await _trial(context, request)
+    since = datetime.now(UTC) - DAY if query.get("within") else None
     text: str = query.get("q", "").strip()
     order: str = query.get("order", ORDERS[0])
-    shown = [group for group in found.groups if _says(group, text, context)]
+    shown = [
+        group
+        for group in found.groups
+        if _says(group, text, context) and (since is None or group.newest >= since)
+    ]
     hours = await context.client.dead_letter_hours([group.fingerprint for group in shown])
     causes = [_cause(group, context, hours.get(group.fingerprint, {}), trial) for group in shown]
     causes.sort(key={"newest": _by_newest, "most": _by_count, "oldest": _by_oldest}[order])
@@ -95,7 +103,8 @@ async def dead_letters(context: AppContext, request: Request) -> Response:
         states=DEAD,
         text=text,
         order=order,
-        orders=[(_address(text, known), word) for known, word in _WORDS.items()],
+        within=query.get("within", ""),
+        orders=[(_address(text, known, query.get("within", "")), word) for known, word in _WORDS.items()],
         chosen=_WORDS[order],
     )
 
@@ -154,5 +163,6 @@ def _by_oldest(cause: Cause) -> float:
     return cause.of.oldest.timestamp()
 
 
-def _address(text: str, order: str) -> str:
-    return list_address(path="/ui/dead-letters", q=text, order="" if order == ORDERS[0] else order)
+def _address(text: str, order: str, within: str) -> str:
+    order = "" if order == ORDERS[0] else order
+    return list_address(path="/ui/dead-letters", q=text, order=order, within=within)
