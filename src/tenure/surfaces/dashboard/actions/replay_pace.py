@@ -8,6 +8,10 @@ from tenure.surfaces.dashboard.formats import span
 from tenure.surfaces.http.app.context import AppContext
 
 
+LEAST = 10
+"""Attempts a minute; below this the pace tells how little there was to do, not how fast it goes."""
+
+
 class ReplayPace(Struct, frozen=True):
     """How many attempts a queue starts a minute, and how long so many more jobs take at that pace."""
 
@@ -25,4 +29,4 @@ async def pace_of(context: AppContext, which: Filter, count: Count) -> ReplayPac
         return None
     queue = page.jobs[0].queue
     _, started, _ = (await context.flow_cache.get()).a_minute(queue)
-    return ReplayPace(queue, started, span(60 * count.n / started)) if started else None
+    return ReplayPace(queue, started, span(60 * count.n / started)) if started >= LEAST else None

@@ -199,15 +199,22 @@ def _parts(section: _Section, kept: Kept, last: TraceFrame | None, view: TraceVi
         yield Raising(section.said, None, section.link)
         return
     own = [one for one in frames if not one.package]
+    if not own and section.link:
+        yield _folded(frames)
+        yield Raising(section.said, None, section.link)
+        return
     early = set(map(id, own[:-MOST_OWN]))
     rest = frames if raised_at is None else frames[:-1]
     for is_own, run in groupby(rest, key=lambda one: not one.package and id(one) not in early):
         if is_own:
             yield from (_own(one, kept, last) for one in run)
         else:
-            folded = list(run)
-            yield OtherFrames(folded, list(dict.fromkeys(one.package or "your code" for one in folded)))
+            yield _folded(list(run))
     yield Raising(section.said, raised_at, section.link)
+
+
+def _folded(frames: Sequence[TraceFrame]) -> OtherFrames:
+    return OtherFrames(frames, list(dict.fromkeys(one.package or "your code" for one in frames)))
 
 
 def _each(frames: Sequence[TraceFrame], kept: Kept, last: TraceFrame | None) -> Iterator[TracePart]:

@@ -186,7 +186,8 @@ def _rows(
     ran = span(sum((one.end - one.begin for one in owned), timedelta(0)))
     yield TimelineRow(name, bars, ran, says, _mark(owned[-1]))
     fences = {one.fence for one in owned}
-    own = [step for step in steps if step.fence in fences]
+    # A step that waits is the suspension, which has a row of its own.
+    own = [step for step in steps if step.fence in fences and step.status is not StepStatus.WAITING]
     earlier = {one.fence for old in before for one in old}
     kept = sum(1 for step in steps if step.fence in earlier and step.status is StepStatus.DONE)
     if kept and own:
@@ -238,10 +239,6 @@ def _step_row(step: StepItem, owned: Sequence[StateSpan], ruler: Ruler) -> Timel
         return TimelineRow(
             step.name, [bar], "in doubt", "begun, and nobody knows whether it happened", is_step=True
         )
-    if step.status is StepStatus.WAITING:
-        until = ruler.end if step.until is None else min(step.until, ruler.end)
-        bar = ruler.rect(step.at, until, "wait", "rest", "suspended")
-        return TimelineRow(step.name, [bar], "waits", "waits", is_step=True)
     if step.status is StepStatus.INTENDED:
         length = span(max(owned[-1].end - step.at, timedelta(0)))
         bar = ruler.rect(step.at, owned[-1].end, "", "accent", f"running {length}")
