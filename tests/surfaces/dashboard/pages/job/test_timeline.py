@@ -45,7 +45,7 @@ def _drawn(*steps: tuple[float, State, int], end: float, **rest: str) -> Timelin
 
 
 def _step(name: str, at: float, fence: int, status: StepStatus = StepStatus.DONE, **rest: bool) -> StepItem:
-    item = StepItem(
+    return StepItem(
         name=name,
         kind=StepKind.STEP,
         status=status,
@@ -57,7 +57,6 @@ def _step(name: str, at: float, fence: int, status: StepStatus = StepStatus.DONE
         answered_by=None,
         in_doubt=rest.get("in_doubt", False),
     )
-    return item
 
 
 RETRIED = (

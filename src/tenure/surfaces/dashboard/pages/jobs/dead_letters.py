@@ -1,7 +1,7 @@
 """Dead letters, grouped by cause, each with the careful way out: try one, see it go well, replay the rest."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -80,7 +80,7 @@ async def dead_letters(context: AppContext, request: Request) -> Response:
     query = request.query
     found = await context.client.dead_letters(limit=MOST_GROUPS)
     trial = await _trial(context, request)
-    since = datetime.now(UTC) - DAY if query.get("within") else None
+    since = (await context.client.health.look()).at - DAY if query.get("within") else None
     text: str = query.get("q", "").strip()
     order: str = query.get("order", ORDERS[0])
     shown = [
