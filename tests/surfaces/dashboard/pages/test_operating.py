@@ -6,6 +6,7 @@ from tenure.core.reports.operations import PauseScope, WorkerInfo
 from tenure.storage.contract.store import Store
 from tests.storage.verbs import claim, enqueue_one
 from tests.surfaces.dashboard.browser_user import Visitor, visitor
+from tests.surfaces.dashboard.test_rules import buttons
 from tests.surfaces.http.http_server import Api
 
 
@@ -111,7 +112,7 @@ async def test_a_paused_definition_with_jobs_needs_attention(api: Api, store: St
     await enqueue_one(store, queue="slow")
     await store.pause(PauseScope(definition="mail"), by="ann", reason="spam")
     anybody = Visitor(api)
-    assert "2 jobs wait under the pause of mail by ann" in await shown(anybody, "/")
+    assert "2 jobs wait under the pause of <b>mail</b> by ann" in await shown(anybody, "/")
     assert "mail is paused by ann (spam) until" in await shown(anybody, f"/ui/jobs/{job}")
 
 

@@ -1,5 +1,6 @@
 """The pages of webhooks: what they show, to whom, and what their buttons do."""
 
+import re
 from typing import Any
 from uuid import UUID, uuid4
 

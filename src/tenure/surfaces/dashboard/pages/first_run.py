@@ -1,10 +1,11 @@
 """The first page before there is any job: three steps to the first one, which tick themselves off."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter
+from tenure.surfaces.dashboard.pages.troubles import TroubleItem
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 
@@ -37,8 +38,10 @@ with app:
 }
 
 
-async def first_run(context: AppContext, request: Request, counts: Mapping[State, Count]) -> Response:
-    """The page, with what is done by now."""
+async def first_run(
+    context: AppContext, request: Request, counts: Mapping[State, Count], troubles: Sequence[TroubleItem]
+) -> Response:
+    """The page, with what is done by now, and what is wrong even so."""
     client = context.client
     definitions = list(dict.fromkeys(one.key for one in await client.definitions()))
     workers = [one for one in await client.workers() if one.is_alive]
@@ -52,6 +55,7 @@ async def first_run(context: AppContext, request: Request, counts: Mapping[State
         request,
         "first_run.html",
         fragment="_first_run.html",
+        troubles=troubles,
         definitions=definitions[:MOST_NAMED],
         in_all=len(definitions),
         workers=len(workers),

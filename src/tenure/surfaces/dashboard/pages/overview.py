@@ -66,14 +66,14 @@ async def overview(context: AppContext, request: Request) -> Response:
         return see_other(JOBS)
     client = context.client
     counts = await client.counts(Filter())  # cheap, so these are not cached
-    if "first" in request.query or (not _any(counts) and not await client.trends.has_ended()):
-        return await first_run.first_run(context, request, counts)
+    symptoms = await client.health.light_symptoms()
+    if "first" in request.query or not (_any(counts) or await client.trends.has_ended()):
+        return await first_run.first_run(context, request, counts, troubles(symptoms))
     period = request.query.get("period", USUAL_PERIOD)
     order = request.query.get("order", USUAL_ORDER)
     # Concurrently: on a cold disk each of them is slow.
-    figures, symptoms, now_running, dead, trends, coming = await asyncio.gather(
+    figures, now_running, dead, trends, coming = await asyncio.gather(
         client.statistics.figures(),
-        client.health.light_symptoms(),
         client.longest_running(limit=LISTED),
         client.dead_letters(limit=LISTED),
         client.trends.of_definitions(period),

@@ -37,7 +37,7 @@ _WORDS = {"unserved": "Show jobs", DEAD_LETTERS: "See causes", "overdue": "Show 
 class TroubleItem(Struct, frozen=True):
     """A trouble: how bad it is, what it is, what to do about it, and where if there is a page for it.
 
-    `resume` is where a form goes that ends a pause.
+    `resume` is where a form goes that ends a pause; `name` is the definition or queue that it is about.
     """
 
     tone: str
@@ -47,6 +47,7 @@ class TroubleItem(Struct, frozen=True):
     since: datetime | None = None
     word: str = "Show"
     resume: str | None = None
+    name: str = ""
 
 
 def troubles(symptoms: Iterable[Symptom]) -> list[TroubleItem]:
@@ -60,6 +61,7 @@ def troubles(symptoms: Iterable[Symptom]) -> list[TroubleItem]:
             symptom.since,
             _WORDS.get(symptom.kind, "Show"),
             _resume(symptom),
+            symptom.definition or symptom.queue or "",
         )
         for symptom in symptoms
     ]
