@@ -78,12 +78,8 @@ def merged(original: Document, text: str, redaction: Redaction) -> Document:
         given = json.loads(check(text))
     except InvalidJson as error:
         raise InvalidInput("params", error.problem, 'write JSON, such as {"order": 17}') from None
-    known = json.loads(original)
-    value = _merged(known, json.loads(redaction.document(original)), given)
-    if _count_hidden(value) > _count_hidden(known):
-        problem = f"have {HIDDEN} where no hidden value was"
-        raise InvalidInput("params", problem, "write the value itself")
-    return write(value)
+    shown = json.loads(redaction.document(original))
+    return write(_merged(json.loads(original), shown, given))
 
 
 def _merged(known: Any, shown: Any, given: Any) -> Any:
@@ -91,17 +87,17 @@ def _merged(known: Any, shown: Any, given: Any) -> Any:
         return known
     if isinstance(given, dict) and isinstance(shown, dict):
         return {
-            name: _merged(known[name], shown[name], one) if name in shown else one
+            name: _merged(known[name], shown[name], one) if name in shown else _as_written(one)
             for name, one in given.items()
         }
     if isinstance(given, list) and isinstance(shown, list) and len(given) == len(shown):
         return [_merged(*three) for three in zip(known, shown, given, strict=True)]
+    return _as_written(given)
+
+
+def _as_written(given: Any) -> Any:
+    """What was written anew; a hidden value that was moved here is lost."""
+    if HIDDEN in json.dumps(given):
+        problem = f"have {HIDDEN} where no such value was"
+        raise InvalidInput("params", problem, "write the value itself")
     return given
-
-
-def _count_hidden(value: Any) -> int:
-    if isinstance(value, dict):
-        return sum(map(_count_hidden, value.values()))
-    if isinstance(value, list):
-        return sum(map(_count_hidden, value))
-    return int(isinstance(value, str) and HIDDEN in value)

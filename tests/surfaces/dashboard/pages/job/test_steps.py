@@ -44,7 +44,8 @@ async def test_a_signal_is_sent_by_a_form(api: Api, store: Store) -> None:
     page = await shown(operator, f"/ui/jobs/{job}")
     assert f'action="{path}"' in page
     assert 'value="approved"' in page
-    assert "for the signal <strong>approved</strong>" in page
+    assert "waits for the signal approved" in page
+    assert "Signal <strong>approved</strong>" in page
     for fields, status, text in (
         ({"name": "approved", "payload": "{yes}"}, 422, "payload"),
         ({"name": "a/b"}, 422, "name"),
