@@ -99,7 +99,7 @@
   function showChoice() {
     const form = one("form[data-choice]");
     const every = form && one("input[name=every]", form);
-    if (!every) return;
+    if (!form || !one("[data-bulk]", form)) return;
     const boxes = all("input[name=job]", form);
     boxes.forEach((box) => {
       box.checked = chosen.has(box.value);
@@ -109,10 +109,9 @@
     const onPage = boxes.filter((box) => box.checked).length;
     whole.checked = onPage === boxes.length;
     whole.indeterminate = onPage > 0 && onPage < boxes.length;
-    every.checked = isEvery;
-    one("[data-offer]", form).hidden = !(isEvery || whole.checked);
-    one("[data-count]", form).textContent = isEvery ? "all that match" : `${chosen.size} selected`;
-    all("button[name=act]", form).forEach((button) => { button.disabled = chosen.size === 0 && !isEvery; });
+    if (every) every.checked = isEvery;
+    one("[data-bulk]", form).hidden = chosen.size === 0 && !isEvery;
+    one("[data-count]", form).textContent = isEvery ? one("[data-every]", form).dataset.every : `${chosen.size} selected`;
   }
   function choose(box) {
     if (box.name === "every") isEvery = box.checked;
@@ -121,6 +120,11 @@
       boxes.forEach((row) => (box.checked ? chosen.add(row.value) : chosen.delete(row.value)));
       if (!box.checked) isEvery = false;
     }
+    showChoice();
+  }
+  function chooseNone() {
+    chosen.clear();
+    isEvery = false;
     showChoice();
   }
   function sendChoice(form) {
@@ -147,6 +151,7 @@
     const text = one(button.dataset.copy).textContent;
     const word = one("span:last-child", button);
     const was = word.textContent;
+    button.classList.add("done");
     try {
       await navigator.clipboard.writeText(text);
       word.textContent = "Copied";
@@ -154,7 +159,7 @@
       getSelection().selectAllChildren(one(button.dataset.copy));
       word.textContent = "Selected: press Ctrl-C";
     }
-    setTimeout(() => { word.textContent = was; }, 1500);
+    setTimeout(() => { word.textContent = was; button.classList.remove("done"); }, 1500);
   }
 
   // ---- Shortcuts.
@@ -204,6 +209,7 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
+    else if (button.dataset.clear !== undefined) chooseNone();
     else if (button.matches(".live")) toggleLive();
     else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
