@@ -3,8 +3,8 @@
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Site
+from tests.browser.screens import SCREENS, go
 from tests.browser.test_jobs import enqueue
-from tests.browser.test_screens import SCREENS, go
 
 MOST = 400
 """Steps from the first control of a page to its last."""
@@ -63,4 +63,4 @@ async def test_a_job_is_found_and_stopped_by_keys_alone(site: Site, page: Page) 
             break
         await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    await expect(page.locator("h1 .state")).to_have_text("cancelled")
+    await expect(page.locator(".title .state")).to_have_text("cancelled")

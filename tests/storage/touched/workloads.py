@@ -181,6 +181,16 @@ async def _paces(store: Store, _: Scene) -> int:
     return int(bool((await store.paces(timedelta(days=1))).ended))
 
 
+async def _longest(store: Store, _: Scene) -> int:
+    return len(await store.longest_running(limit=5))
+
+
+async def _pace_details(store: Store, _: Scene) -> int:
+    for by_hour in (False, True):
+        await store.pace_details(timedelta(days=8), by_hour=by_hour)
+    return 0
+
+
 async def _trouble(store: Store, _: Scene) -> int:
     return (await store.trouble(timedelta(days=365))).dead.n
 
@@ -308,6 +318,8 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "dead letters": (_dead_letters, 2),
     "when dead letters ended": (_dead_letter_hours, 2),
     "the pace of jobs": (_paces, 1),
+    "what definitions did": (_pace_details, 0),
+    "the longest at work": (_longest, 5),
     "trouble": (_trouble, 1_000),
     "counts": (_counts, 20),
     "workers": (_workers, 1),

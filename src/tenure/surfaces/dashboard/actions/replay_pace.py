@@ -7,7 +7,6 @@ from tenure.core.reports.reading import Filter
 from tenure.surfaces.dashboard.formats import span
 from tenure.surfaces.http.app.context import AppContext
 
-
 LEAST = 10
 """Attempts a minute; below this the pace tells how little there was to do, not how fast it goes."""
 

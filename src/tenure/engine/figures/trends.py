@@ -14,7 +14,7 @@ from msgspec import Struct
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports import pace
 from tenure.core.reports.pace import ALL, DefinitionPace, DetailedPace, Pace, Paces, Spread
-from tenure.engine.client.statistics import EndedSpan, Series, from_minutes, part_begin
+from tenure.engine.figures.statistics import EndedSpan, Series, from_minutes, part_begin
 from tenure.storage.contract.store import Store
 
 FRESH = 10.0
@@ -94,9 +94,11 @@ class Trends:
         minutes = await self._minutes.rows()
         if period == "hour" or not (hours := await self._hours.rows()):
             return _trends([one.detail for one in minutes])
-        since = hours[-1].minute - (DAY if period == "day" else WEEK)
+        since = await self._store.now() - (DAY if period == "day" else WEEK)
         parts = [one.detail for one in hours if one.minute > since]
-        return _trends(parts + [one.detail for one in minutes if one.minute > hours[-1].minute])
+        # An hour that was noted on its very end has that minute in it, one that was noted later has not.
+        begin = hours[-1].minute.replace(minute=0)
+        return _trends(parts + [one.detail for one in minutes if one.minute > begin])
 
     async def standings(self) -> list[Standing]:
         """How many jobs waited and ran, minute by minute of the last hour."""
