@@ -64,4 +64,4 @@ async def test_a_job_is_found_and_stopped_by_keys_alone(site: Site, page: Page) 
             break
         await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
-    await expect(page.locator("h1 .state")).to_have_text("cancelled")
+    await expect(page.locator(".title .state")).to_have_text("cancelled")

@@ -104,7 +104,7 @@
   function showChoice() {
     const form = one("form[data-choice]");
     const every = form && one("input[name=every]", form);
-    if (!every) return;
+    if (!form || !one("[data-bulk]", form)) return;
     const boxes = all("input[name=job]", form);
     boxes.forEach((box) => {
       box.checked = chosen.has(box.value);
@@ -114,10 +114,9 @@
     const onPage = boxes.filter((box) => box.checked).length;
     whole.checked = onPage === boxes.length;
     whole.indeterminate = onPage > 0 && onPage < boxes.length;
-    every.checked = isEvery;
-    one("[data-offer]", form).hidden = !(isEvery || whole.checked);
-    one("[data-count]", form).textContent = isEvery ? "all that match" : `${chosen.size} selected`;
-    all("button[name=act]", form).forEach((button) => { button.disabled = chosen.size === 0 && !isEvery; });
+    if (every) every.checked = isEvery;
+    one("[data-bulk]", form).hidden = chosen.size === 0 && !isEvery;
+    one("[data-count]", form).textContent = isEvery ? one("[data-every]", form).dataset.every : `${chosen.size} selected`;
   }
   function choose(box) {
     if (box.name === "every") isEvery = box.checked;
@@ -126,6 +125,11 @@
       boxes.forEach((row) => (box.checked ? chosen.add(row.value) : chosen.delete(row.value)));
       if (!box.checked) isEvery = false;
     }
+    showChoice();
+  }
+  function chooseNone() {
+    chosen.clear();
+    isEvery = false;
     showChoice();
   }
   function sendChoice(form) {
@@ -152,6 +156,7 @@
     const text = one(button.dataset.copy).textContent;
     const word = one("span:last-child", button);
     const was = word.textContent;
+    button.classList.add("done");
     try {
       await navigator.clipboard.writeText(text);
       word.textContent = "Copied";
@@ -159,7 +164,7 @@
       getSelection().selectAllChildren(one(button.dataset.copy));
       word.textContent = "Selected: press Ctrl-C";
     }
-    setTimeout(() => { word.textContent = was; }, 1500);
+    setTimeout(() => { word.textContent = was; button.classList.remove("done"); }, 1500);
   }
 
   // ---- Shortcuts.
@@ -209,6 +214,7 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
+    else if (button.dataset.clear !== undefined) chooseNone();
     else if (button.matches(".live")) toggleLive();
     else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
