@@ -3,8 +3,8 @@
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Site
+from tests.browser.screens import SCREENS, go
 from tests.browser.test_jobs import enqueue
-from tests.browser.test_screens import SCREENS, go
 
 MOST = 400
 """Steps from the first control of a page to its last."""

@@ -32,10 +32,10 @@ from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
-from tenure.engine.client.statistics import Statistics
-from tenure.engine.client.trends import Trends
 from tenure.engine.durable.durable_jobs import DurableJobs
 from tenure.engine.durable.lease_progress import LeaseProgress
+from tenure.engine.figures.statistics import Statistics
+from tenure.engine.figures.trends import Trends
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules

@@ -10,8 +10,8 @@ from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, DeadGroup
 from tenure.core.reports.reading import Filter, RunningJob
 from tenure.core.schedule.schedule import Schedule, TickOnRecord
-from tenure.engine.client.statistics import PERIODS, Series
-from tenure.engine.client.trends import WEEK, WEEK_PART, DefinitionFigures, DefinitionTrends
+from tenure.engine.figures.statistics import PERIODS, Series
+from tenure.engine.figures.trends import WEEK, WEEK_PART, DefinitionFigures, DefinitionTrends
 from tenure.surfaces.dashboard.figures import runs, svg
 from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
 from tenure.surfaces.dashboard.pages import first_run, headline
@@ -114,11 +114,11 @@ async def _series(context: AppContext, period: str) -> Series:
 
 
 def _ranked(trends: DefinitionTrends, order: str) -> list[ShownDefinition]:
-    def slowest(one: DefinitionFigures) -> float:
-        return one.ran.p95 if one.ran else 0.0
+    def value(one: DefinitionFigures) -> float:
+        if order == "slowest":
+            return one.ran.p95 if one.ran else 0.0
+        return one.failed if order == "failing" else one.jobs
 
-    ways = {"busiest": lambda one: one.jobs, "slowest": slowest, "failing": lambda one: one.failed}
-    value = ways[order]
     ranked = sorted(trends.definitions, key=value, reverse=True)[:MOST_DEFINITIONS]
     if order == "failing":
         ranked = [one for one in ranked if one.failed]

@@ -7,7 +7,7 @@ from typing import Any
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import kept_named
 from tenure.core.values.bounds import LARGEST_NUMBER
-from tenure.engine.client.statistics import PERIODS
+from tenure.engine.figures.statistics import PERIODS
 from tenure.surfaces.http.app.parameters import CURSOR, DELIVERY_STATE, OF_LISTS
 from tenure.surfaces.http.app.routes import Parameter
 
