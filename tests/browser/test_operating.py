@@ -136,14 +136,6 @@ async def test_the_page_of_a_new_secret_can_be_used_and_fits(site: Site, page: P
     await site.store.delete_webhook(new.id)
 
 
-async def test_figures_are_drawn_and_follow_the_period(site: Site, page: Page) -> None:
-    await page.goto("/")
-    await expect(page.locator("#ended canvas")).to_be_visible()
-    await expect(page.locator("#took canvas")).to_be_visible()
-    await page.get_by_role("link", name="last day").click()
-    await expect(page.get_by_role("heading", name="Jobs ended per hour")).to_be_visible()
-
-
 async def test_definitions_follow_what_workers_register(site: Site, page: Page) -> None:
     await page.goto("/ui/definitions")
     await expect(page.get_by_role("button", name="live")).to_be_visible()
