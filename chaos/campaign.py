@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from chaos import checker, evidence, history, ledger, load
-from chaos.app import app
+from chaos import charges, checker, deeds, evidence, history, ledger, load
 from chaos.checker import Violation
 from chaos.counters import counted
 from chaos.evidence import Evidence, Leftovers, Terms
@@ -23,6 +22,7 @@ from chaos.ground import Kind
 from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
 from chaos.scene import Opened, Scene, left_over, passages_of, staged, writings
+from chaos.shop import app
 from chaos.staff import Hand, StaffConfig
 from tenure.core.model.lanes import LANES
 from tenure.engine.config import served_lines
@@ -76,9 +76,14 @@ class Setup(Struct, frozen=True, kw_only=True):
 
     @property
     def usual(self) -> Mapping[str, float]:
-        """The harmless jobs. To those under limits no message leads, and sweeps are too far apart."""
+        """The harmless jobs. To those under limits no message leads, and sweeps are too far apart.
+
+        Transactions of handlers are on PostgreSQL alone.
+        """
         usual = load.BUSY if self.aims else load.USUAL
-        return {name: weight for name, weight in usual.items() if not self.messages or name != "limited"}
+        absent = {"limited"} if self.messages else set()
+        absent |= {"charge"} if self.store == "sqlite" else set()
+        return {name: weight for name, weight in usual.items() if name not in absent}
 
     @property
     def due(self) -> tuple[str, ...]:
@@ -304,4 +309,6 @@ async def _gathered(
         writings=writings(scene.folder),
         secrets=scene.secrets,
         passages=passages_of(scene.folder),
+        deeds=deeds.read(scene.folder / "ledger"),
+        charges=await charges.read(scene.ground.direct),
     )

@@ -15,6 +15,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from chaos.charges import Charge
+from chaos.deeds import Deed
 from chaos.history import Call
 from chaos.kept_progress import (
     FinishedStep,
@@ -198,6 +200,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Every event as it came by, where webhooks are judged: its job may be gone since."""
     progress: list[JobProgress] = []
     finished_steps: list[FinishedStep] = []
+    deeds: list[Deed] = []
+    charges: list[Charge] = []
 
 
 class Watch:
@@ -253,6 +257,8 @@ async def gather(
     schedule_calls: Sequence[ScheduleCall] = (),
     hooks: Sequence[Hook] = (),
     received: Sequence[Received] = (),
+    deeds: Sequence[Deed] = (),
+    charges: Sequence[Charge] = (),
 ) -> Evidence:
     """Read all that a store has, and put it beside what others saw."""
     watch = watch or Watch()
@@ -290,6 +296,8 @@ async def gather(
         feed=list(watch.feed),
         progress=list(those_with_any(await _each(ids, lambda job: progress_of(store, job)))),
         finished_steps=list(watch.finished_steps),
+        deeds=list(deeds),
+        charges=list(charges),
     )
 
 

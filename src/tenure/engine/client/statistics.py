@@ -25,6 +25,9 @@ FRESH = 2.0
 """Seconds for which one set of figures serves all callers."""
 
 LATELY = timedelta(seconds=60)
+LATELY_OF_DAY = timedelta(minutes=30)
+"""How long the time is that is compared with the same of the day before."""
+
 PERIODS = {"hour": (timedelta(minutes=1), 60), "day": (timedelta(hours=1), 24)}
 """The length and the number of the parts of each period."""
 
@@ -59,6 +62,10 @@ class StoreFigures(Struct, frozen=True):
     counts: dict[State, int]
     lately: EndedSpan
     series: Sequence[Series]
+    per_minute: float | None = None
+    """How many jobs ended a minute, in the last half an hour; None where that is not on record."""
+    per_minute_yesterday: float | None = None
+    """The same, a day ago at this time."""
 
 
 class Statistics:
@@ -89,25 +96,27 @@ class Statistics:
             {state: count.n for state, count in counts.items()},
             _span(begin, [end for end in recent.ends if end.at >= begin]),
             [series(recent, paces, name) for name in PERIODS],
+            _rate(paces, recent.now),
+            _rate(paces, recent.now - timedelta(days=1)),
         )
 
 
 def series(recent: Recent, paces: Paces, period: str) -> Series:
     """A period, each part from the last events, or else from the recorded minutes."""
     part, parts = PERIODS[period]
-    last = _begin(recent.now, part)
+    last = part_begin(recent.now, part)
     ends: dict[datetime, list[End]] = {last - n * part: [] for n in reversed(range(parts))}
     for end in recent.ends:
-        if (begin := _begin(end.at, part)) in ends:
+        if (begin := part_begin(end.at, part)) in ends:
             ends[begin].append(end)
     known: dict[datetime, EndedSpan | None] = {}
     for begin, ended in ends.items():
         is_whole = recent.since is None or recent.since <= begin
-        known[begin] = _span(begin, ended) if is_whole else _from_minutes(paces, begin, part, ended)
+        known[begin] = _span(begin, ended) if is_whole else from_minutes(paces, begin, part, ended)
     return Series(period, part, [span for span in known.values() if span is not None])
 
 
-def _from_minutes(paces: Paces, begin: datetime, part: timedelta, last: Sequence[End]) -> EndedSpan | None:
+def from_minutes(paces: Paces, begin: datetime, part: timedelta, last: Sequence[End]) -> EndedSpan | None:
     """A part, from the totals before it and after it; `last` is what the last events know of it."""
     until = begin + part
     before, after = _first(paces.minutes, begin, part), _first(paces.minutes, until, part)
@@ -135,7 +144,21 @@ def _difference(before: Mapping[State, int], after: Mapping[State, int]) -> dict
     return {state: after.get(state, 0) - before.get(state, 0) for state in State if state in FINAL}
 
 
-def _begin(at: datetime, part: timedelta) -> datetime:
+def _rate(paces: Paces, until: datetime) -> float | None:
+    """How many jobs ended a minute until then, between two recorded minutes about half an hour apart."""
+    first = bisect_left(paces.minutes, until - LATELY_OF_DAY, key=_at)
+    last = bisect_right(paces.minutes, until, key=_at) - 1
+    if first >= last or last < 0:
+        return None
+    begin, end = paces.minutes[first], paces.minutes[last]
+    over = end.minute - begin.minute
+    if over < LATELY_OF_DAY * 0.8:
+        return None
+    return (sum(end.ended.values()) - sum(begin.ended.values())) / (over / timedelta(minutes=1))
+
+
+def part_begin(at: datetime, part: timedelta) -> datetime:
+    """When the part began that a moment is in."""
     return at - (at - _EPOCH) % part
 
 

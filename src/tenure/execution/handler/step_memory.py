@@ -89,6 +89,7 @@ class StepMemory:
         ]
         for name in gone:
             self._size -= self.steps.pop(name).size or 0
+        self.waits_over -= frozenset(gone)  # the next sleep of that name is another one
         return gone
 
 
