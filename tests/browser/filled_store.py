@@ -9,6 +9,7 @@ from msgspec import structs
 from tenure.core.model.durable import StepDraft, StepKind, StepStatus
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line, Progress, Pulse
+from tenure.core.model.limit import Limit
 from tenure.core.model.outcome import (
     Outcome,
     Recoverable,
@@ -92,7 +93,20 @@ SPECS = (
         key="mail.welcome",
         tags=("mail",),
         params_schema=documents.write(
-            {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+            {
+                "type": "object",
+                "properties": {
+                    "to": {"type": "string", "description": "where it goes"},
+                    "copies": {"type": "integer", "default": 1},
+                    "amount": {"type": "number"},
+                    "language": {"enum": ["en", "de"]},
+                    "urgent": {"type": "boolean"},
+                    "at": {"type": "string", "format": "date-time"},
+                    "lines": {"type": "array"},
+                    "address": {"type": "object", "properties": {"city": {"type": "string"}}},
+                },
+                "required": ["to"],
+            }
         ),
     ),
     Spec(key="card.charge"),
@@ -126,7 +140,7 @@ WAITING = {
     "scheduled": _job("report.build", {"month": "2026-11"}, delay=HOUR),
     "queued": _job("mail.welcome", {"to": "grace@example.com"}, priority=7),
     "paused": _job("video.encode", {"file": "late.mp4"}, queue="media"),
-    "unserved": _job("fax.send", {"to": "+44 1"}),
+    "unserved": _job("fax.send", {"to": "+44 1"}, limits=(Limit("fax"), Limit("tenant", "ann", 2))),
     "cancelled": _job("mail.welcome", {"to": "nobody@example.com"}),
 }
 

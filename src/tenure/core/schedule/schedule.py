@@ -257,10 +257,26 @@ class Tick(Struct, frozen=True, kw_only=True):
 
 
 class TickOnRecord(Struct, frozen=True):
-    """A tick, and the state of its job, if it made one that is still kept."""
+    """A tick; the state of its job, if it made one that is still kept, and the times of its last attempt."""
 
     tick: Tick
     state: State | None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long the last attempt of its job took, if the job has ended by it."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return max(self.finished_at - self.started_at, timedelta())
+
+    @property
+    def late(self) -> timedelta | None:
+        """How much later than due it fired."""
+        if self.tick.outcome is not TickOutcome.FIRED or self.tick.noted_at is None:
+            return None
+        return max(self.tick.noted_at - self.tick.at, timedelta())
 
 
 class DueTick(Struct, frozen=True, kw_only=True):

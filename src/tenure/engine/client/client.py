@@ -11,7 +11,7 @@ from tenure.core.model.child_keys import CHILDREN
 from tenure.core.model.job import Enqueued, Event, Job, JobStanding, KeysTaken, NewJob
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import UNFINISHED, State
-from tenure.core.model.trail import Logged
+from tenure.core.model.trail import Logged, Usage
 from tenure.core.reports.failures import Count, DeadGroups
 from tenure.core.reports.operations import Definition, LineStatus, Replayed, WorkerStatus
 from tenure.core.reports.reading import Brief, Filter, Listed, Page, RunningJob
@@ -307,6 +307,10 @@ class JobClient:
     async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
         """Jobs that a job has started, in the order of creation; which, is left open where there are more."""
         return await self._store.children(parent, limit=limit)
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        """What the last attempts of at most 200 jobs used, of those whose workers said it."""
+        return await self._store.usages(jobs)
 
     async def counts(self, which: Filter) -> dict[State, Count]:
         """How many jobs are in each state, whatever states the filter names; of many, the newest count."""

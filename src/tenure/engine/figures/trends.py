@@ -5,13 +5,13 @@ A minute or an hour that no duty has recorded is not known, and is not made up.
 
 import asyncio
 import math
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
 
-from tenure.core.model.states import DEAD_LETTERS, State
+from tenure.core.model.states import DEAD_LETTERS, FINAL, State
 from tenure.core.reports import pace
 from tenure.core.reports.pace import ALL, DefinitionPace, DetailedPace, Pace, Paces, Spread
 from tenure.engine.figures.statistics import EndedSpan, Series, from_minutes, part_begin
@@ -22,6 +22,7 @@ FRESH = 10.0
 
 HOURS_FRESH = 60.0
 
+MINUTE = timedelta(minutes=1)
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
 WEEK_PART = timedelta(hours=3)
 LEAST_USUAL = 24
@@ -60,6 +61,18 @@ class Standing(Struct, frozen=True):
     at: datetime
     waiting: int
     running: int
+
+
+class DefinitionTrend(Struct, frozen=True, kw_only=True):
+    """What one definition did in a period, part by part and in all. What is not on record is left out.
+
+    `usual_failures` is which part of its jobs ended as dead letters in the last week, once that is known.
+    """
+
+    series: Series
+    figures: DefinitionFigures | None
+    usual_failures: float | None
+    is_whole: bool
 
 
 class _Reading:
@@ -106,6 +119,29 @@ class Trends:
             Standing(one.minute, one.detail.waiting, one.detail.running) for one in await self._minutes.rows()
         ]
 
+    async def of_definition(self, definition: str, period: str) -> DefinitionTrend:
+        """What one definition did in the last `hour`, `day` or `week`, and what is usual."""
+        now, minutes, hours = await self._store.now(), await self._minutes.rows(), await self._hours.rows()
+        this_hour = [one for one in minutes if not hours or one.minute > hours[-1].minute]
+        parts = {part_begin(one.minute, HOUR) - HOUR: [one.detail] for one in hours}
+        if this_hour:
+            parts[part_begin(now, HOUR)] = [one.detail for one in this_hour]
+        length = HOUR
+        if period == "hour":
+            length, parts = MINUTE, {one.minute - MINUTE: [one.detail] for one in minutes}
+        elif period == "week":
+            length, parts = WEEK_PART, _regrouped(parts, WEEK_PART)
+        since = now - {"hour": HOUR, "day": DAY, "week": WEEK}[period]
+        known = {at: pace.detail_joined(own) for at, own in sorted(parts.items()) if at >= since - length}
+        figures = {at: one.of.get(definition) for at, one in known.items() if _tells_of(one, definition)}
+        whole = pace.joined(one for one in figures.values() if one is not None)
+        return DefinitionTrend(
+            series=Series(period, length, [_span(at, one) for at, one in figures.items()]),
+            figures=_figures(definition, whole) if whole.ended else None,
+            usual_failures=_usual(hours, definition),
+            is_whole=all(one.is_whole for one in known.values()),
+        )
+
     async def has_ended(self) -> bool:
         """Whether any job has ever ended, even if none is kept."""
         return any((await self._store.paces(timedelta())).ended.values())
@@ -131,6 +167,33 @@ class Trends:
         begins = [last - n * WEEK_PART for n in reversed(range(WEEK // WEEK_PART))]
         spans = [from_minutes(known, begin, WEEK_PART, ()) for begin in begins]
         return Series("week", WEEK_PART, [span for span in spans if isinstance(span, EndedSpan)])
+
+
+def _regrouped(
+    parts: Mapping[datetime, list[pace.PaceDetail]], length: timedelta
+) -> dict[datetime, list[pace.PaceDetail]]:
+    """The same in longer parts."""
+    found: dict[datetime, list[pace.PaceDetail]] = {}
+    for at, own in sorted(parts.items()):
+        found.setdefault(part_begin(at, length), []).extend(own)
+    return found
+
+
+def _tells_of(known: pace.PaceDetail, definition: str) -> bool:
+    """Whether it is known what the definition did: of very many, only the busiest are on record."""
+    return definition in known.of or len(known.of) <= pace.MOST_DEFINITIONS
+
+
+def _span(at: datetime, known: DefinitionPace | None) -> EndedSpan:
+    one = known or DefinitionPace({}, {}, {})
+    return EndedSpan(at, {**dict.fromkeys(FINAL, 0), **one.ended}, _spread(one.waits), _spread(one.runs))
+
+
+def _usual(hours: Sequence[DetailedPace], definition: str) -> float | None:
+    if len(hours) < LEAST_USUAL:
+        return None
+    whole = pace.joined(one.detail.of[definition] for one in hours if definition in one.detail.of)
+    return _figures(definition, whole).failed if whole.ended else None
 
 
 def _trends(details: Sequence[pace.PaceDetail]) -> DefinitionTrends:

@@ -157,6 +157,13 @@ def spelled_out(value: Any) -> Any:
     return _UNSEEN.sub(_as_escape, value) if type(value) is str else value
 
 
+def typed(text: str) -> Any:
+    """A text in a field, as it was typed: written with escapes, it would come back as another text."""
+    from markupsafe import escape
+
+    return escape(text)
+
+
 def one_line(text: str) -> str:
     """A text on one line, cut if it is long."""
     shown = _UNSEEN.sub(_as_escape, text[:LONGEST_LINE]).replace("\n", "\\n")
@@ -212,6 +219,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "size": size,
     "number": lambda count: f"{count:,}",
     "one_line": one_line,
+    "typed": typed,
     "raw": raw,
     "tokens": json_tokens,
     "as_json": as_json,

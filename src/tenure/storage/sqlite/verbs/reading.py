@@ -14,6 +14,7 @@ from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
+from tenure.core.model.trail import Usage
 from tenure.core.reports.failures import Count
 from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
@@ -31,7 +32,7 @@ from tenure.core.reports.reading import (
 from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName, Wakeups
 from tenure.storage.mapping import overview, paging, reading
-from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
+from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from, usage_from
 from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.database import Database
@@ -120,6 +121,11 @@ class Reading(Database):
         whole("limit", limit, 1, LARGEST_PAGE)
         found = await self._read("children", lambda row: row["id"], job=str(parent), limit=limit)
         return await self._read("page.rows", reading.listed_from, jobs=_written(sorted(found)), states=None)
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        written = _written(list(jobs))
+        return dict(await self._read("usages", lambda row: (row["job"], usage_from(row)), jobs=written))
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import JobStanding
 from tenure.core.model.states import State
+from tenure.surfaces.dashboard.forms.browser_time import browser_time
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
-from tenure.surfaces.dashboard.pages.browser_time import browser_time
 from tenure.surfaces.dashboard.renderer import see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form

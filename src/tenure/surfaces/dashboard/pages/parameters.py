@@ -83,6 +83,18 @@ OF_OVERVIEW = (
     _parameter("first", _one_of("run"), "the page of the first run, even if there is a job by now"),
 )
 OF_KEYS = (CURSOR,)
-OF_SCHEDULES = (_parameter("definition", str, "schedules of this definition"), CURSOR)
+OF_SCHEDULES = (
+    _parameter("definition", str, "schedules of this definition"),
+    _parameter("q", str, "a part of a name, or of a definition"),
+    _parameter("show", _one_of("", "failing", "missed", "paused"), "a part of the list"),
+    CURSOR,
+)
+OF_DEFINITION = (
+    _parameter("period", _one_of(*PERIODS, "week"), "the period of the figures"),
+    _parameter("form", _one_of("", "json"), "how the params of a job are written"),
+)
+OF_SCHEDULE = (_parameter("show", _one_of("", "failed", "missed"), "a part of the history"), CURSOR)
+OF_NEW_SCHEDULE = (_parameter("definition", str, "the definition that it starts"),)
+OF_NEW_WEBHOOK = (_parameter("definition", str, "the definition whose events it sends"),)
 OF_WEBHOOKS = (CURSOR,)
 OF_WEBHOOK = (DELIVERY_STATE, CURSOR)

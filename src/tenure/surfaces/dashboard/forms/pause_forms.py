@@ -5,7 +5,7 @@ import re
 from tenure.core.errors import InvalidInput
 from tenure.core.reports.operations import PauseScope
 from tenure.core.values.bounds import named, whole
-from tenure.surfaces.dashboard.pages.browser_time import browser_time
+from tenure.surfaces.dashboard.forms.browser_time import browser_time
 from tenure.surfaces.http.app.context import AppContext, Request
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import Refusal

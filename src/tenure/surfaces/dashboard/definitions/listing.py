@@ -1,15 +1,16 @@
-"""Definitions: what workers have registered, what is overridden, their params, and how long jobs are kept."""
+"""Definitions: what workers have registered, which are paused, and how long jobs are kept."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from tenure.api.definition_views import Defined, parts_of, shown
-from tenure.core.errors import UnknownDefinition
+from tenure.api.definition_views import Defined
+from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.reports.operations import Definition, Pause
-from tenure.surfaces.dashboard.pages import retention
-from tenure.surfaces.dashboard.pages.pause_forms import definition_scope, set_pause
+from tenure.surfaces.dashboard.definitions import retention
+from tenure.surfaces.dashboard.definitions.one import again
+from tenure.surfaces.dashboard.forms.pause_forms import definition_scope, set_pause
+from tenure.surfaces.dashboard.forms.shown import Returned
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -19,40 +20,36 @@ MOST_DEFINITIONS = 500
 
 async def definitions(context: AppContext, request: Request) -> Response:
     """Every definition by key and version."""
+    return await _page(context, request, Returned())
+
+
+async def set_retention(context: AppContext, request: Request) -> Response:
+    """Set how long finished jobs of a definition, or of all, are kept."""
+    form: retention.RetentionForm = request.body
+    try:
+        await retention.set_times(context, form, request.caller.name)
+    except InvalidInput as error:
+        returned = Returned.refused(f"keep-{form.definition}", form, error)
+        return await _page(context, request, returned, status=422)
+    return see_other(retention.ADDRESS)
+
+
+async def _page(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
     found = [Defined(known) for known in await context.client.definitions()]
     pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
     return render(
         request,
         "definitions.html",
         fragment="_definitions.html",
+        status=status,
+        returned=returned,
         definitions=[
             defined.item(is_namespaced=_is_namespaced(request)) for defined in found[:MOST_DEFINITIONS]
         ],
         paused={(one.known.key, one.known.version) for one in found if _pauses_of(one.known, pauses)},
         left_out=max(0, len(found) - MOST_DEFINITIONS),
+        **await _figures(context, request),
         **await _retention(context, request, found),
-    )
-
-
-async def definition(context: AppContext, request: Request) -> Response:
-    """Every version of one definition, the newest first."""
-    key = request.path["key"]
-    found = [Defined(known) for known in await context.client.definitions() if known.key == key]
-    if not found:
-        raise Refusal("not-found", "no worker has registered a definition with this key")
-    versions = [
-        (defined.item(is_namespaced=_is_namespaced(request)), _schema(defined), _set(defined))
-        for defined in reversed(found)
-    ]
-    pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
-    return render(
-        request,
-        "definition.html",
-        fragment="_definition.html",
-        key=key,
-        versions=versions,
-        shows_pauses=not _is_namespaced(request),
-        pauses=[pause for pause in pauses if pause.scope.definition == key],
     )
 
 
@@ -63,6 +60,9 @@ async def pause(context: AppContext, request: Request) -> Response:
         await set_pause(context, request, definition_scope(key, request.body))
     except UnknownDefinition:
         raise Refusal("not-found", "no worker has registered this definition and version") from None
+    except InvalidInput as error:
+        returned = Returned.refused("pause", request.body, error)
+        return await again(context, request, returned)
     return see_other(f"/ui/definitions/{quote(key, safe='')}")
 
 
@@ -84,6 +84,15 @@ def _pauses_of(known: Definition, pauses: Sequence[Pause]) -> list[Pause]:
     ]
 
 
+async def _figures(context: AppContext, request: Request) -> dict[str, Any]:
+    """What definitions did in the last day; they belong to all namespaces."""
+    if _is_namespaced(request):
+        return {"figures": {}, "has_figures": False}
+    trends = await context.client.trends.of_definitions("day")
+    found = {one.definition: one for one in trends.definitions}
+    return {"figures": found, "has_figures": bool(found)}
+
+
 async def _retention(context: AppContext, request: Request, found: Sequence[Defined]) -> dict[str, Any]:
     """How long jobs are kept, and the definitions without times of their own.
 
@@ -98,12 +107,3 @@ async def _retention(context: AppContext, request: Request, found: Sequence[Defi
 
 def _is_namespaced(request: Request) -> bool:
     return request.caller.namespace is not None
-
-
-def _schema(defined: Defined) -> str:
-    return json.dumps(json.loads(defined.spec.params_schema), indent=2, ensure_ascii=False)
-
-
-def _set(defined: Defined) -> list[str]:
-    """What an operator has set, as text."""
-    return [f"{name} {shown(name, value)}" for name, value in parts_of(defined.override).items()]

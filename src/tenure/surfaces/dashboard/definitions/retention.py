@@ -9,8 +9,7 @@ from tenure.api import inputs
 from tenure.api.retention_shapes import written
 from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.reports.retention import FOR_ALL, PARTS, RetentionPolicy, RetentionRule
-from tenure.surfaces.dashboard.renderer import see_other
-from tenure.surfaces.http.app.context import AppContext, Request, Response
+from tenure.surfaces.http.app.context import AppContext, Request
 from tenure.surfaces.http.app.forms import Form
 from tenure.surfaces.http.app.problems import invalid
 
@@ -56,15 +55,13 @@ def rows(policy: RetentionPolicy) -> list[RetentionRow]:
     return [_row(policy, rule) for rule in (policy.usual, *policy.rules)]
 
 
-async def set_times(context: AppContext, request: Request) -> Response:
-    """Set the times of a definition, or of all."""
-    form: RetentionForm = request.body
+async def set_times(context: AppContext, form: RetentionForm, by: str) -> None:
+    """Set the times of a definition, or of all. Raises InvalidInput that names a field of the form."""
     change = {part: _time(part, getattr(form, part)) for part in PARTS}
     try:
-        await context.client.retention.set(form.definition, change, by=request.caller.name)
+        await context.client.retention.set(form.definition, change, by=by)
     except UnknownDefinition:
         raise invalid("validation", "no worker has registered it", pointer="/definition") from None
-    return see_other(ADDRESS)
 
 
 def target(request: Request) -> str:
@@ -80,7 +77,7 @@ def _time(part: str, text: str) -> timedelta | None:
     try:
         return inputs.duration(text.strip())
     except InvalidInput as error:
-        raise invalid("validation", f"{error.problem}; {error.remedy}", pointer=f"/{part}") from None
+        raise InvalidInput(part, error.problem, error.remedy) from None
 
 
 def _row(policy: RetentionPolicy, rule: RetentionRule) -> RetentionRow:
