@@ -24,8 +24,15 @@ async def test_a_webhook_is_made_and_its_secret_is_shown_this_once(api: Api, sto
     operator = await visitor(api, store, "operate")
     sent = {
         **RIGHT,
-        "types": "custom:paid, buried", "definitions": "mail", "queues": "a b", "tags": "x",
-        "with_params": "true", "tries": "5", "timeout": "3s", "namespace": "acme", "paused": "true",
+        "types": "custom:paid, buried",
+        "definitions": "mail",
+        "queues": "a b",
+        "tags": "x",
+        "with_params": "true",
+        "tries": "5",
+        "timeout": "3s",
+        "namespace": "acme",
+        "paused": "true",
     }
     reply = await operator.submit("/ui/webhooks", sent)
     page = reply.body.decode()
