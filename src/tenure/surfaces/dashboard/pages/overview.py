@@ -12,7 +12,7 @@ from tenure.core.reports.reading import Filter, RunningJob
 from tenure.core.schedule.schedule import Schedule, TickOnRecord
 from tenure.engine.figures.statistics import PERIODS, Series
 from tenure.engine.figures.trends import WEEK, WEEK_PART, DefinitionFigures, DefinitionTrends
-from tenure.surfaces.dashboard.figures import runs, svg
+from tenure.surfaces.dashboard.figures import svg, ticks
 from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
 from tenure.surfaces.dashboard.pages import first_run, headline
 from tenure.surfaces.dashboard.pages.addresses import JOBS, schedule_address
@@ -144,7 +144,7 @@ async def _run(context: AppContext, schedule: Schedule) -> ShownRun:
     if rule.cron is not None and rule.timezone != "UTC":
         words = f"{words}, {rule.timezone}"
     return ShownRun(
-        schedule, schedule_address(schedule.name), words, runs.drawn(last, RUNS), runs.in_words(last)
+        schedule, schedule_address(schedule.name), words, ticks.small(last, RUNS), ticks.told(last, RUNS)
     )
 
 
