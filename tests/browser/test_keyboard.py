@@ -38,7 +38,8 @@ async def test_every_control_is_reached_and_seen(site: Site, page: Page) -> None
     for name in SCREENS:
         await go(page, site, name)
         # Nothing is to be put in another's place meanwhile. By a real click the way would begin there.
-        await page.get_by_role("button", name="live").evaluate("button => button.click()")
+        if await page.locator("[data-region]").count():
+            await page.get_by_role("button", name="live").evaluate("button => button.click()")
         await page.evaluate(_LIST)
         assert await steps(page) == {"seen"}, name
         assert await page.evaluate(_REST) == [], name
