@@ -199,7 +199,7 @@ async def test_without_scripts_a_schedule_and_a_webhook_are_made_by_their_forms(
     await page.goto("/ui/schedules")
     await page.get_by_role("link", name="New schedule").click()
     await page.get_by_label("Name", exact=False).first.fill(name)
-    await page.get_by_label("Starts").select_option("report.build")
+    await page.get_by_label("Starts a definition").select_option("report.build")
     await page.get_by_label("When").fill("every night")
     await page.get_by_role("button", name="Create schedule").click()
     problem = page.locator(".problem")
