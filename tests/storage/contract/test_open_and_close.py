@@ -95,6 +95,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "attempts": lambda store: store.attempts(JOB),
     "page": lambda store: store.page(EVERY_JOB),
     "briefs": lambda store: store.briefs([JOB]),
+    "children": lambda store: store.children(JOB),
     "usages": lambda store: store.usages([JOB]),
     "ending_in": lambda store: store.ending_in("abcdef12"),
     "obstacles": lambda store: store.obstacles(JOB),

@@ -167,6 +167,11 @@ async def _flows(store: Store, _: Scene) -> int:
     return int(bool((await store.flows(limit=1_000)).now))
 
 
+async def _dead_letter_hours(store: Store, _: Scene) -> int:
+    causes = [group.fingerprint for group in (await store.dead_letters()).groups]
+    return len(await store.dead_letter_hours(causes))
+
+
 async def _dead_letters(store: Store, _: Scene) -> int:
     return len((await store.dead_letters()).groups)
 
@@ -231,6 +236,11 @@ async def _ending_in(store: Store, scene: Scene) -> int:
 
 async def _briefs(store: Store, scene: Scene) -> int:
     return len(await store.briefs([*scene.failed[:10], *scene.in_line[:10]]))
+
+
+async def _children(store: Store, scene: Scene) -> int:
+    """Of a job that has started none."""
+    return len(await store.children(scene.held[0])) + 1
 
 
 async def _claim_these(store: Store, scene: Scene) -> int:
@@ -306,6 +316,7 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "the unfinished of a namespace": (_unfinished, 0),
     "what passes through the queues": (_flows, 1),
     "dead letters": (_dead_letters, 2),
+    "when dead letters ended": (_dead_letter_hours, 2),
     "the pace of jobs": (_paces, 1),
     "what definitions did": (_pace_details, 0),
     "the longest at work": (_longest, 5),
@@ -315,6 +326,7 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "what is in the way of a job": (_obstacles, 2),
     "a job by the end of its id": (_ending_in, 1),
     "what lists tell of jobs": (_briefs, 20),
+    "the jobs that a job started": (_children, 1),
     **CLAIMS,
     "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),
     "a turn that settles": (claiming((MAIL, REPORT), _MANY, reports=True), _MANY + 20),

@@ -7,6 +7,7 @@ from tenure.surfaces.dashboard.actions import (
     many_jobs,
     one_job,
     progress,
+    replay_params,
     schedule_buttons,
     schedule_form,
     webhook_buttons,
@@ -16,9 +17,6 @@ from tenure.surfaces.dashboard.definitions import listing, one, policy_form, ret
 from tenure.surfaces.dashboard.forms import pause_forms
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
-    dead_letters,
-    job,
-    jobs,
     keys,
     limits,
     live,
@@ -28,7 +26,10 @@ from tenure.surfaces.dashboard.pages import (
     webhooks,
     workers,
 )
+from tenure.surfaces.dashboard.pages.job import job_page
+from tenure.surfaces.dashboard.pages.jobs import dead_letters, job_list
 from tenure.surfaces.dashboard.pages.parameters import (
+    OF_DEAD_LETTERS,
     OF_DEFINITION,
     OF_JOB,
     OF_JOBS,
@@ -126,7 +127,7 @@ PAGES = (
         produces=EVENT_STREAM,
         is_namespaced=True,
     ),
-    page("/ui/jobs", handler=jobs.jobs, summary="Jobs", parameters=OF_JOBS, is_namespaced=True),
+    page("/ui/jobs", handler=job_list.jobs, summary="Jobs", parameters=OF_JOBS, is_namespaced=True),
     action(
         "/ui/jobs/act",
         handler=many_jobs.act,
@@ -136,12 +137,29 @@ PAGES = (
         seconds=60.0,
         is_namespaced=True,
     ),
-    page("/ui/jobs/{jobId}", handler=job.job, summary="One job", parameters=OF_JOB),
+    page("/ui/jobs/{jobId}", handler=job_page.job, summary="One job", parameters=OF_JOB),
     page("/ui/jobs/{jobId}/live", handler=live.of_job, summary="Hints about one job", produces=EVENT_STREAM),
-    page("/ui/jobs/{jobId}/params", handler=job.params, summary="The params of a job in full", produces=JSON),
-    page("/ui/jobs/{jobId}/result", handler=job.result, summary="The result of a job in full", produces=JSON),
+    page(
+        "/ui/jobs/{jobId}/params",
+        handler=job_page.params,
+        summary="The params of a job in full",
+        produces=JSON,
+    ),
+    page(
+        "/ui/jobs/{jobId}/result",
+        handler=job_page.result,
+        summary="The result of a job in full",
+        produces=JSON,
+    ),
     _of_job("cancel", one_job.cancel, "Ask a job to stop"),
     _of_job("replay", one_job.replay, "Replay a job"),
+    _of_job("try", one_job.try_one, "Replay one dead letter of a cause, to see whether the rest may follow"),
+    page(
+        "/ui/jobs/{jobId}/replay-with",
+        handler=replay_params.form,
+        summary="A form for other params of a replay",
+    ),
+    _of_job("replay-with", replay_params.replay, "Replay a job with other params", replay_params.ParamsForm),
     _of_job("release", one_job.release, "Release a held job"),
     _of_job("put-back", one_job.put_back, "Put back a job that is aside"),
     _of_job("give-up", one_job.give_up, "Make a job a dead letter"),
@@ -151,7 +169,12 @@ PAGES = (
     ),
     _of_job("signal", progress.signal, "Send a job a signal", progress.SignalForm),
     _of_job("answer", progress.answer, "Say whether an effect in doubt has happened", progress.AnswerForm),
-    page("/ui/dead-letters", handler=dead_letters.dead_letters, summary="Dead letters by cause"),
+    page(
+        "/ui/dead-letters",
+        handler=dead_letters.dead_letters,
+        summary="Dead letters by cause",
+        parameters=OF_DEAD_LETTERS,
+    ),
     page(
         "/ui/schedules",
         handler=schedules.schedules,

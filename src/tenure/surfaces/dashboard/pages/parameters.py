@@ -4,10 +4,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from tenure.api import inputs
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import kept_named
 from tenure.core.values.bounds import LARGEST_NUMBER
 from tenure.engine.figures.statistics import PERIODS
+from tenure.surfaces.dashboard.pages.job.frames import TraceView
+from tenure.surfaces.dashboard.pages.job.log_view import WARNINGS
+from tenure.surfaces.dashboard.pages.jobs.dead_letters import ORDERS
 from tenure.surfaces.http.app.parameters import CURSOR, DELIVERY_STATE, OF_LISTS
 from tenure.surfaces.http.app.routes import Parameter
 
@@ -49,6 +53,7 @@ def _parameter(name: str, read: Callable[[str], Any], text: str) -> Parameter:
 
 OF_JOBS = (
     _parameter("q", str, "the search"),
+    _parameter("more", str, "further words of the search"),
     _OF_API["status"],
     _OF_API["sort"],
     CURSOR,
@@ -60,7 +65,16 @@ OF_JOB = (
     _parameter("events", _count, "events after this number"),
     _parameter("attempts", _count, "attempts after this fence"),
     _parameter("log", _place, "log lines after this fence and number"),
+    _parameter("of", _count, "the log of the attempt under this fence"),
+    _parameter("level", _one_of(WARNINGS), "only warnings and errors of the log"),
+    _parameter("trace", _one_of(*TraceView), "how the traceback is shown"),
     _parameter("steps", _step, "steps behind the one of this name"),
+)
+OF_DEAD_LETTERS = (
+    _parameter("q", str, "words of the definition or the error"),
+    _parameter("order", _one_of(*ORDERS), "the order of the causes"),
+    _parameter("within", _one_of("day"), "causes of the last 24 hours alone"),
+    _parameter("tried", inputs.job_id, "the job by which one of them was tried"),
 )
 OF_OVERVIEW = (
     _parameter("period", _one_of(*PERIODS, "week"), "the period of the charts"),

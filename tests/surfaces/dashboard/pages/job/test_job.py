@@ -21,8 +21,8 @@ async def test_what_a_job_counts_for_and_how_far_it_is_are_told_without_secrets(
     said = Progress(0.5, "asked with password=hunter2")
     await store.heartbeat(Pulse(worker="a", leases=[owned.lease], progress={owned.lease: said}))
     shown = (await Visitor(api).get(f"/ui/jobs/{job}")).body.decode()
-    assert "<dt>Concurrency keys</dt><dd>ada, [redacted]</dd>" in shown
-    assert "50 % · asked with password=[redacted]" in shown
+    assert '<a href="/ui/limits">mail</a> for ada, <a href="/ui/limits">mail</a> for [redacted]' in shown
+    assert "<b>50 %</b><span>asked with password=[redacted]</span>" in shown
     assert "tok-1" not in shown
     assert "hunter2" not in shown
 

@@ -26,7 +26,7 @@ async def test_the_steps_are_shown_in_parts_without_secrets(api: Api, store: Sto
     assert "{&#34;password&#34;:&#34;[redacted]&#34;}" in page
     many = await many_steps(store, 120)
     page = await shown(Visitor(api), f"/ui/jobs/{many}")
-    assert "120 kept" in page
+    assert "120 on record" in page
     assert '<span class="id">part 49</span>' in page
     assert "part 50" not in page
     assert "?steps=part+49#steps-title" in page
@@ -44,7 +44,8 @@ async def test_a_signal_is_sent_by_a_form(api: Api, store: Store) -> None:
     page = await shown(operator, f"/ui/jobs/{job}")
     assert f'action="{path}"' in page
     assert 'value="approved"' in page
-    assert "for the signal <strong>approved</strong>" in page
+    assert "waits for the signal approved" in page
+    assert "Signal <strong>approved</strong>" in page
     for fields, status, text in (
         ({"name": "approved", "payload": "{yes}"}, 422, "payload"),
         ({"name": "a/b"}, 422, "name"),

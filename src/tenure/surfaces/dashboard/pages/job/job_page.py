@@ -1,24 +1,26 @@
-"""One job: its state and why it does not run, its timeline, attempts, log and events."""
+"""One job: what it does or why it does not run, how far it is, what happened, what it said and started."""
 
-from collections.abc import Sequence
+import asyncio
 from datetime import UTC, datetime
-
-from msgspec import Struct
 
 from tenure.api import views
 from tenure.api.why_shapes import WhyItem, why_item
 from tenure.core.model.child_keys import given_key
 from tenure.core.model.job import Job
-from tenure.core.model.states import DEAD_LETTERS, State
+from tenure.core.model.states import State
 from tenure.core.schedule.schedule import ScheduleName
-from tenure.core.values import fingerprint
 from tenure.core.values.documents import NULL
-from tenure.engine.client.log_tail import AttemptLine
 from tenure.engine.client.reschedule import WAITING
 from tenure.surfaces.dashboard.formats import preview
-from tenure.surfaces.dashboard.pages import timeline
 from tenure.surfaces.dashboard.pages.addresses import schedule_address
-from tenure.surfaces.dashboard.pages.steps import steps_view
+from tenure.surfaces.dashboard.pages.job import timeline
+from tenure.surfaces.dashboard.pages.job.attempt_rows import attempts_view
+from tenure.surfaces.dashboard.pages.job.children import children
+from tenure.surfaces.dashboard.pages.job.error_view import error_view
+from tenure.surfaces.dashboard.pages.job.log_view import log_view
+from tenure.surfaces.dashboard.pages.job.obstacles import hindrances
+from tenure.surfaces.dashboard.pages.job.present import present
+from tenure.surfaces.dashboard.pages.job.steps import steps_view
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -28,51 +30,48 @@ MOST_EVENTS = 100
 MOST_STEPS = 400
 """The timeline is drawn from so many events, the latest ones."""
 
-LOG_LINES = 300
-
-
-class LogView(Struct, frozen=True):
-    """Part of the log. `earlier` and `later` say that there is more on either side.
-
-    With `is_end` it is the end of the log, where new lines appear.
-    """
-
-    lines: Sequence[views.LogItem]
-    earlier: bool
-    later: tuple[int, int] | None
-    is_end: bool
+REPLAYED = "replay:"
+"""How the scope of keys of replays begins: pages and commands make these, not the caller of the job."""
 
 
 async def job(context: AppContext, request: Request) -> Response:
     """The page of one job."""
-    found = await context.client.get(request.job)
-    after = request.query.get("events")
-    first = max(0, found.events - MOST_EVENTS) if after is None else after
-    events = await context.client.events(found.id, after=first, limit=MOST_EVENTS)
-    attempts = await context.client.attempts(
-        found.id, after=request.query.get("attempts", 0), limit=MOST_ATTEMPTS + 1
-    )
+    client, query = context.client, request.query
+    found = await client.get(request.job)
     shown = views.redacted(found, context.redaction)
-    steps = await context.client.events(found.id, after=max(0, found.events - MOST_STEPS), limit=MOST_STEPS)
+    after = query.get("events")
+    first = max(0, found.events - MOST_EVENTS) if after is None else after
+    events, attempts, taken, why, steps, started = await asyncio.gather(
+        client.events(found.id, after=first, limit=MOST_EVENTS),
+        client.attempts(found.id, after=query.get("attempts", 0), limit=MOST_ATTEMPTS + 1),
+        client.events(found.id, after=max(0, found.events - MOST_STEPS), limit=MOST_STEPS),
+        _why(context, request, found),
+        steps_view(context, request, found),
+        children(context, request, found),
+    )
+    now = datetime.now(UTC)
+    is_waiting = why is not None and not found.state.is_owned
     return render(
         request,
         "job.html",
         fragment="_job.html",
         job=shown,
-        key=given_key(shown),
+        key=None if found.scope.startswith(REPLAYED) else given_key(shown),
         schedule=_schedule(shown),
-        error=shown.error,
-        fingerprint=_fingerprint(found),
-        why=await _why(context, request, found),
-        timeline=timeline.draw(steps, found.finished_at or datetime.now(UTC)),
+        error=await error_view(context, request, found),
+        why=why,
+        hindrances=hindrances(why, found, request.caller) if why and is_waiting else (),
+        present=None if why is None or is_waiting else present(shown, attempts, why, now),
+        timeline=timeline.draw(taken, found.finished_at or now, steps.drawn),
         params=preview(found.params, context.redaction),
         result=None if found.result is None else preview(found.result, context.redaction),
-        attempts=[views.attempt_item(attempt, context.redaction) for attempt in attempts[:MOST_ATTEMPTS]],
-        later_attempts=attempts[MOST_ATTEMPTS - 1].fence if len(attempts) > MOST_ATTEMPTS else None,
+        attempts=attempts_view(attempts, context.redaction, MOST_ATTEMPTS),
+        children=started,
         events=[views.event_item(event, context.redaction) for event in reversed(events)],
         first_event=first,
-        log=await _log(context, request, found),
-        progress=await steps_view(context, request, found),
+        is_history_open=after is not None,
+        log=await log_view(context, request, found, attempts[:MOST_ATTEMPTS]),
+        progress=steps,
         actions=_actions(found),
     )
 
@@ -99,32 +98,12 @@ async def _why(context: AppContext, request: Request, found: Job) -> WhyItem | N
     return why_item(why, context.redaction)
 
 
-async def _log(context: AppContext, request: Request, found: Job) -> LogView:
-    """The log from the place that the address names, otherwise its end."""
-    place = request.query.get("log")
-    if place is None:
-        lines = await context.client.last_log(found.id, limit=LOG_LINES + 1)
-        return LogView(_items(lines[-LOG_LINES:], context), len(lines) > LOG_LINES, None, True)
-    lines = await context.client.log(found.id, after=place, limit=LOG_LINES + 1)
-    last = lines[LOG_LINES - 1] if len(lines) > LOG_LINES else None
-    later = last and (last.fence, last.line.n)
-    return LogView(_items(lines[:LOG_LINES], context), place > (0, 0), later, False)
-
-
-def _items(lines: Sequence[AttemptLine], context: AppContext) -> list[views.LogItem]:
-    return [views.log_item(*line, context.redaction) for line in lines]
-
-
 def _schedule(found: Job) -> tuple[str, str] | None:
     """The name and the page of the schedule that made the job."""
     kind, _, name = (found.creator or "").partition(":")
     if kind != "schedule" or not name:
         return None
     return name, schedule_address(ScheduleName(found.namespace, name))
-
-
-def _fingerprint(found: Job) -> str | None:
-    return fingerprint.of(found.definition, found.error) if found.state in DEAD_LETTERS else None
 
 
 def _actions(found: Job) -> frozenset[str]:

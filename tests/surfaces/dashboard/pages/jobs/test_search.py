@@ -8,7 +8,7 @@ from tenure.api import inputs
 from tenure.core.errors import InvalidInput
 from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter
-from tenure.surfaces.dashboard.pages.search import read
+from tenure.surfaces.dashboard.pages.jobs.search import read
 
 
 def test_words_narrow_the_list() -> None:

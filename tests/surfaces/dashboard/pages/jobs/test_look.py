@@ -9,7 +9,7 @@ from tenure.core.model.outcome import Unrecoverable
 from tenure.core.reports.reading import Filter
 from tenure.core.values.failure import Failure
 from tenure.storage.contract.store import Store
-from tenure.surfaces.dashboard.pages import look
+from tenure.surfaces.dashboard.pages.jobs import look
 from tests.storage.verbs import claim, enqueue_one, recoverable, report, settle
 from tests.surfaces.dashboard.browser_user import Visitor, visitor
 from tests.surfaces.http.http_server import Api
@@ -70,7 +70,7 @@ async def test_pages_of_what_was_found_leave_none_out(
     api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of several causes, which are walked side by side, and of a look that ends before the list does."""
-    monkeypatch.setattr("tenure.surfaces.dashboard.pages.jobs.PAGE", 2)
+    monkeypatch.setattr("tenure.surfaces.dashboard.pages.jobs.job_list.PAGE", 2)
     monkeypatch.setattr(look, "LARGEST_PAGE", 3)
     monkeypatch.setattr(look, "MOST_LOOKED_THROUGH", 3)
     kinds = ["A", "B", "A", "A", "B", "A", "B"]

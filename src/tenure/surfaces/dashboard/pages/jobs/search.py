@@ -6,7 +6,7 @@ with spaces stands in quotation marks.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -42,7 +42,7 @@ class Search(Struct, frozen=True):
     """The search, as fields of a filter; `job` if it is the id of one.
 
     `ending` is what may be the end of an id, or its beginning; where no job has such an id, it is a
-    definition's name. `looks` are words that no index has, with their values.
+    definition's name. `looks` are words that no index has, with their values; `parts` are all its words.
     """
 
     text: str = ""
@@ -50,6 +50,7 @@ class Search(Struct, frozen=True):
     job: UUID | None = None
     ending: str = ""
     looks: Mapping[str, str] = {}
+    parts: Sequence[tuple[str, str]] = ()
 
     def filter(self, states: frozenset[State], namespace: str | None) -> Filter:
         """The filter for all that match in these states. Raises InvalidInput where no filter says that."""
@@ -87,9 +88,32 @@ def read(text: str) -> Search:
         if not value:
             raise InvalidInput("search", f"has nothing behind {word}:", "write what it is to be")
         found[field] = inputs.moment(value) if word in _MOMENTS else value
-    search = Search(text, fields, ending=text.lower() if _END_OF_ID.fullmatch(text) else "", looks=looks)
+    ending = text.lower() if _END_OF_ID.fullmatch(text) else ""
+    search = Search(text, fields, ending=ending, looks=looks, parts=tuple(_parts(text)))
     search.wide_filter(frozenset(), None)
     return search
+
+
+def written(parts: Sequence[tuple[str, str]]) -> str:
+    """Words with their values as a search: `queue:mail error:"no route"`."""
+    return " ".join(f"{word or 'definition'}:{_quoted(value)}" for word, value in parts)
+
+
+def joined(before: Search, more: str) -> str:
+    """The search that has more words, too; a word that is there already gets the new value.
+
+    An id, or what may be a part of one, stands alone. Raises InvalidInput for what is no search.
+    """
+    added = read(more)
+    if added.job is not None or added.ending:
+        return added.text
+    named = {word or "definition" for word, _ in added.parts}
+    kept = [part for part in before.parts if (part[0] or "definition") not in named]
+    return written([*kept, *added.parts])
+
+
+def _quoted(value: str) -> str:
+    return f'"{value}"' if re.search(r"\s", value) else value
 
 
 def _parts(text: str) -> Iterator[tuple[str, str]]:

@@ -37,6 +37,11 @@ class StepsView(Struct, frozen=True, kw_only=True):
     takes_signals: bool
 
     @property
+    def drawn(self) -> Sequence[StepItem]:
+        """The steps that the timeline may draw: all of them, or none."""
+        return self.items if self.is_start and self.later is None else ()
+
+    @property
     def is_shown(self) -> bool:
         """Whether there is anything to show."""
         return bool(self.in_all or self.wait or self.doubts)
