@@ -44,7 +44,7 @@ AT_SECOND = 22
 """The second of a minute at which the last things happen."""
 
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
-    "overview-light": ("/", LIGHT),
+    "overview-light": ("/", {**LIGHT, "viewport": {"width": 1280, "height": 1220}}),
     "jobs-dark": ("/ui/jobs", DARK),
     "job-light": ("/ui/jobs/{job}", LIGHT),
     "dead-letters-dark": ("/ui/dead-letters", DARK),
