@@ -58,7 +58,7 @@ class AttemptsView(Struct, frozen=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether they tell more than the rest of the page, which tells all of one that went well or failed."""
+        """Whether they tell more than the rest of the page, which tells all of one that went well."""
         return len(self.rows) > 1 or any(row.word not in _TOLD and row.error is None for row in self.rows)
 
 
