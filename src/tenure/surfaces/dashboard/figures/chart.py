@@ -20,7 +20,7 @@ class Chart(Struct, frozen=True, kw_only=True):
     x: Sequence[str]
     grid: Sequence[str]
     bars: Sequence[svg.Rect] = ()
-    lines: Sequence[svg.Line] = ()
+    lines: Sequence[svg.Curve] = ()
     hits: Sequence[svg.Rect] = ()
 
 
