@@ -195,6 +195,42 @@ MESSAGE_GOALS: dict[str, Goal] = {
 }
 """Of messages that lead workers to jobs: low, since the server that stands for SQS is slow."""
 
+FLAT = Goal("", 0.90, 0.97)
+"""Of a ratio, grown / small."""
+
+_GROWTH = {
+    "waiting": "{} jobs waiting",
+    "history": "{} jobs ended",
+    "workers": "{} workers",
+    "keys": "{} concurrency keys",
+    "definitions": "{} definitions",
+}
+
+
+def growth_goal(name: str) -> Goal:
+    """The goal of a figure such as `growth-enqueue-waiting-1000000`: flat within ten percent."""
+    words = name.removeprefix("growth-").split("-")
+    what = "enqueue" if words[0] == "enqueue" else "drain"
+    series, size, *more = words[1:] if what == "enqueue" else words
+    beside = ", while retention removes them" if more else ""
+    return FLAT._replace(what=f"PostgreSQL: {what}, {_GROWTH[series].format(f'{int(size):,}')}{beside} / few")
+
+
+GROWTH_GOALS: dict[str, Goal] = {
+    name: growth_goal(name)
+    for name in (
+        *("growth-waiting-1000000", "growth-enqueue-waiting-1000000"),
+        *("growth-waiting-5000000", "growth-enqueue-waiting-5000000"),
+        *("growth-history-20000000", "growth-enqueue-history-20000000", "growth-history-20000000-pruned"),
+        *("growth-workers-10", "growth-workers-50"),
+        *("growth-keys-1000", "growth-enqueue-keys-1000"),
+        *("growth-keys-10000", "growth-enqueue-keys-10000"),
+        *("growth-keys-100000", "growth-enqueue-keys-100000"),
+        *("growth-definitions-10000", "growth-enqueue-definitions-10000"),
+    )
+}
+"""Of a full run; with other sizes, each has the same goal."""
+
 ALL_GOALS = {
     **GOALS,
     **WORKER_GOALS,
@@ -203,5 +239,6 @@ ALL_GOALS = {
     **SCHEDULE_GOALS,
     **WEBHOOK_GOALS,
     **MESSAGE_GOALS,
+    **GROWTH_GOALS,
     **RIVAL_GOALS,
 }

@@ -46,7 +46,7 @@ class WebhookError(Struct, frozen=True, kw_only=True):
 class WebhookEvent(Struct, frozen=True, kw_only=True, rename="camel"):
     """An event as it was sent. `id` is the same each time it is sent; a test of a webhook has no job.
 
-    `state` is where the job went by this event, `n` the place of the event in the job's history. `params`, the
+    `state` is where the job went by this event, `n` the place of the event in the job's history. `params`,
     `result`, and the `payload` of what a handler has noted are there if the webhook asks for them, and only
     while the key that made it may read them.
     """

@@ -155,7 +155,7 @@ async def turns(params: Params, ctx: Context) -> int:
         await ctx.sleep(0.001)
         ctx.state["turn"] = turn + 1
         await ctx.forget()
-    return turn
+    return int(turn)
 
 
 @app.job("async.naps", lane="async")

@@ -98,7 +98,14 @@ def _finished(found: Obstacles) -> Obstacle:
             last = "" if error is None else f", with {error_text(error)}"
             tries = counted(job.attempt, "attempt")
             how = f"It failed for good at {moment(job.finished_at)}, after {tries}{last}."
-    again = "" if job.state is State.SUCCEEDED else f" Run it again with `tenure jobs replay {job.id}`."
+    again = f" Run it again with `tenure jobs replay {job.id}`."
+    if found.doubts:
+        again = (
+            f" A replay (`tenure jobs replay {job.id}`) begins without its steps and would have its effects "
+            "again: first see which have happened."
+        )
+    if job.state is State.SUCCEEDED:
+        again = ""
     return Obstacle(WhyCode.FINISHED, how + again, job.finished_at)
 
 

@@ -121,7 +121,7 @@ def test_ports_of_the_system_need_the_list(port: int, *, is_reached: bool) -> No
 
 def test_who_has_listed_the_network_of_metadata_is_told_what_to_list() -> None:
     for url in ("http://169.254.169.254/", "http://[::ffff:169.254.169.254]/"):
-        with pytest.raises(InvalidInput, match="only an entry of its own allows it: 169.254.169.254;"):
+        with pytest.raises(InvalidInput, match=r"only an entry of its own allows it: 169\.254\.169\.254;"):
             check_url(url, ["169.254.0.0/16"])
     assert check_url("https://inside.example:25/", ["10.0.0.0/8"]).port == 25
 

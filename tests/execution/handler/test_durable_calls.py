@@ -120,12 +120,21 @@ async def test_a_name_in_use_is_refused(work: Work) -> None:
     assert both == ["a", "b"]
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "a#2", "what?", "x" * 201, "a\nb"])
-async def test_a_name_that_fits_no_address_is_refused_before_anything_runs(work: Work, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        *((name, "printable text of 1 to 200 bytes") for name in ("", "a\nb", None, 7)),
+        *((name, "leave these characters out") for name in ("a/b", "a#2", "what?")),
+        *((name, "a shorter name") for name in ("x" * 201, "é" * 101, "x" * 300)),
+    ],
+)
+async def test_a_name_that_fits_no_address_is_refused_before_anything_runs(
+    work: Work, name: Any, remedy: str
+) -> None:
     for call in (Context().step, Context().once):
-        with pytest.raises(InvalidInput, match="name"):
+        with pytest.raises(InvalidInput, match=f"^name: .*{remedy}"):
             await call(name, work.do, 1)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=f"^name: .*{remedy}"):
         await Context().wait_for(name)
     assert not work.calls
 

@@ -157,7 +157,7 @@ async def test_a_job_whose_lease_has_run_out_is_reaped_and_claimed(store: Store,
 async def test_the_queued_the_due_and_the_lost_are_claimed_by_one_message_each(
     store: Store, clock: Clock
 ) -> None:
-    """C12: all three at once, as the ordinary claim finds them after its duties; what is not yet due is not."""
+    """C12: as the ordinary claim finds them after its duties; what is not yet due is left."""
     due, lost, early = [await enqueue_one(store) for _ in range(3)]
     for job, after in ((due, seconds(30)), (early, seconds(31))):
         [claimed] = (await claim_these(store, [job])).claimed

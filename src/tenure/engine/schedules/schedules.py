@@ -1,6 +1,6 @@
 """Schedules as operators and code change them: every change is checked before anything is written."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -246,6 +246,12 @@ class Schedules:
         """What became of its ticks, newest first. Raises ScheduleNotFound."""
         await self.look(name)
         return await self._store.ticks(name, before=before, limit=limit)
+
+    async def recent_ticks(
+        self, names: Collection[ScheduleName], *, limit: int = 30
+    ) -> dict[ScheduleName, list[TickOnRecord]]:
+        """What became of the last ticks of at most 200 schedules, newest first; of one without, nothing."""
+        return await self._store.recent_ticks(names, limit=limit)
 
     async def announce(self, declared: NewSchedule, *, by: str) -> str | None:
         """Record a schedule that code declares, or what has changed in it; returns a problem, if any.

@@ -3,6 +3,7 @@
 None of them counts history: they read running totals, or a bounded number of rows.
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Protocol
 
@@ -28,6 +29,12 @@ class OverviewStore(Protocol):
         """Dead letters grouped by cause, the group with the latest one first; at most 200.
 
         A group is counted up to a thousand. With more than ten thousand groups not all are read.
+        """
+
+    async def dead_letter_hours(self, fingerprints: Collection[str]) -> dict[str, dict[int, int]]:
+        """How many dead letters of each cause ended in the last hours: by how many full hours ago, up to 23.
+
+        Of every cause the newest thousand, of at most 200 causes; an hour without any is left out.
         """
 
     async def note_pace(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from uuid import UUID
 
 import msgspec
@@ -30,11 +31,15 @@ FEW = 10
 BEHIND = 10_000
 """How many jobs of a namespace are read beyond those that may be unfinished."""
 
+DRAWN = timedelta(hours=24)
+"""Over how long `dead_letter_hours` tells when dead letters ended."""
+
 MOST_LEASES = 2_000
 """Among how many leases, the oldest, those are looked for that run longest."""
 
 _DIGITS = len(":000000000000")
 _ended = msgspec.json.Decoder(dict[State, int]).decode
+_hours = msgspec.json.Decoder(dict[int, int]).decode
 _detail = msgspec.json.Decoder(PaceDetail).decode
 _progress = msgspec.json.Decoder(Progress).decode
 _lengths = msgspec.json.Decoder(dict[int, int]).decode
@@ -116,6 +121,11 @@ def flows_from(rows: Iterable[Row]) -> Flows:
 def groups_from(rows: Sequence[Row], limit: int) -> DeadGroups:
     """The rows of `dead_letters`, which was run with a limit of one more group."""
     return DeadGroups([_group_from(row) for row in rows[:limit]], len(rows) > limit)
+
+
+def hours_from(rows: Iterable[Row]) -> dict[str, dict[int, int]]:
+    """The rows of `dead_letter_hours`."""
+    return {row["fingerprint"]: _hours(row["hours"] or "{}") for row in rows}
 
 
 def trouble_from(rows: Iterable[Row]) -> Trouble:

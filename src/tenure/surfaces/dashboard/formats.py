@@ -15,11 +15,17 @@ from tenure.core.values.documents import Document
 LONGEST_PREVIEW = 16_384
 """Characters of a document that a page shows; the rest is a click away."""
 
+LONGEST_COLOURED = 4_096
+"""Characters of a document whose tokens are told apart by colour."""
+
 LONGEST_LINE = 4_000
 """Characters of a log line, or of an event's payload, that a page shows."""
 
 # Control characters, marks that change the direction of text, and surrogates, which no page can contain.
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_TOKEN = re.compile(
+    r'(?P<k>"(?:[^"\\]|\\.)*":)|(?P<s>"(?:[^"\\]|\\.)*")|(?P<n>-?\b[0-9][0-9.eE+-]*|\btrue\b|\bfalse\b|\bnull\b)'
+)
 _AGES = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -151,6 +157,13 @@ def spelled_out(value: Any) -> Any:
     return _UNSEEN.sub(_as_escape, value) if type(value) is str else value
 
 
+def typed(text: str) -> Any:
+    """A text in a field, as it was typed: written with escapes, it would come back as another text."""
+    from markupsafe import escape
+
+    return escape(text)
+
+
 def one_line(text: str) -> str:
     """A text on one line, cut if it is long."""
     shown = _UNSEEN.sub(_as_escape, text[:LONGEST_LINE]).replace("\n", "\\n")
@@ -165,6 +178,19 @@ def raw(document: Raw) -> str:
 def as_json(value: Any) -> str:
     """A value as JSON, for the script of the pages."""
     return msgspec.json.encode(value).decode()
+
+
+def json_tokens(text: str) -> list[tuple[str, str]]:
+    """The tokens of a document: names `k`, texts `s`, numbers and words `n`; a long one stays whole."""
+    if len(text) > LONGEST_COLOURED:
+        return [("", text)]
+    parts = []
+    at = 0
+    for found in _TOKEN.finditer(text):
+        parts.append(("", text[at : found.start()]))
+        parts.append((found.lastgroup or "", found[0]))
+        at = found.end()
+    return [part for part in (*parts, ("", text[at:])) if part[1]]
 
 
 def _as_escape(found: re.Match[str]) -> str:
@@ -193,7 +219,9 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "size": size,
     "number": lambda count: f"{count:,}",
     "one_line": one_line,
+    "typed": typed,
     "raw": raw,
+    "tokens": json_tokens,
     "as_json": as_json,
 }
 """The filters of templates, by name."""

@@ -1,8 +1,9 @@
 """The verbs of the PostgreSQL store for an overview of all jobs."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
-from tenure.core.reports.failures import DeadGroups, Trouble
+from tenure.core.reports.failures import MOST_COUNTED, DeadGroups, Trouble
 from tenure.core.reports.flow import LATELY, Flows
 from tenure.core.reports.pace import HOURS_KEPT, PACE_KEPT, DetailedPace, Lengths, PaceDetail, Paces
 from tenure.core.reports.reading import RunningJob
@@ -18,6 +19,13 @@ class Overview(Database):
         whole("limit", limit, 1, overview.LARGEST_GROUPS)
         found = await self._pool.run("dead_letters", limit=limit + 1, **overview.group_bounds())
         return overview.groups_from(found, limit)
+
+    async def dead_letter_hours(self, fingerprints: Collection[str]) -> dict[str, dict[int, int]]:
+        whole("fingerprints", len(fingerprints), 0, overview.LARGEST_GROUPS)
+        found = await self._pool.run(
+            "dead_letter_hours", fingerprints=list(fingerprints), lately=overview.DRAWN, most=MOST_COUNTED
+        )
+        return overview.hours_from(found)
 
     async def note_pace(
         self,

@@ -1,10 +1,12 @@
 """The verbs of the SQLite store that show operators the whole."""
 
+from collections.abc import Collection
 from datetime import timedelta
 
 import apsw
+import msgspec
 
-from tenure.core.reports.failures import DeadGroups, Trouble
+from tenure.core.reports.failures import MOST_COUNTED, DeadGroups, Trouble
 from tenure.core.reports.flow import LATELY, Flows
 from tenure.core.reports.pace import HOURS_KEPT, PACE_KEPT, DetailedPace, Lengths, PaceDetail, Paces
 from tenure.core.reports.reading import RunningJob
@@ -22,6 +24,17 @@ class Overview(Database):
         whole("limit", limit, 1, overview.LARGEST_GROUPS)
         found = await self._read("dead_letters", lambda row: row, limit=limit + 1, **overview.group_bounds())
         return overview.groups_from(found, limit)
+
+    async def dead_letter_hours(self, fingerprints: Collection[str]) -> dict[str, dict[int, int]]:
+        whole("fingerprints", len(fingerprints), 0, overview.LARGEST_GROUPS)
+        found = await self._read(
+            "dead_letter_hours",
+            lambda row: row,
+            fingerprints=msgspec.json.encode(list(fingerprints)).decode(),
+            lately=rows.duration(overview.DRAWN),
+            most=MOST_COUNTED,
+        )
+        return overview.hours_from(found)
 
     async def note_pace(
         self,

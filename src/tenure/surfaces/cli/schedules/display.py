@@ -104,7 +104,7 @@ def print_ticks(ticks: Sequence[TickItem]) -> None:
     rows = [
         (
             moment(one.at),
-            one.outcome if one.count == 1 else f"{one.outcome} x {one.count}, until {moment(one.until)}",
+            _outcome(one),
             _NOTHING if one.job_id is None else str(one.job_id),
             one.job_status or _NOTHING,
             plain(one.problem) if one.problem else _NOTHING,
@@ -114,6 +114,14 @@ def print_ticks(ticks: Sequence[TickItem]) -> None:
     titles = ("tick", "outcome", "job", "state", "problem")
     for line in table(titles, rows, paint=_painted):
         click.echo(line)
+
+
+def _outcome(tick: TickItem) -> str:
+    """What became of a tick, or of several in a row."""
+    if tick.count == 1:
+        return tick.outcome
+    more = " or more" if tick.count_is_more else ""
+    return f"{tick.outcome} x {tick.count:,}{more}, until {moment(tick.until)}"
 
 
 def _painted(title: str, cell: str) -> str:

@@ -12,11 +12,13 @@ SCHEDULES = "/ui/schedules"
 WEBHOOKS = "/ui/webhooks"
 
 
-def list_address(*, q: str = "", status: Sequence[State] = (), **more: str | int | None) -> str:
-    """The list of jobs that match a search and are in these states."""
+def list_address(
+    *, path: str = JOBS, q: str = "", status: Sequence[State] = (), **more: str | int | None
+) -> str:
+    """The list of jobs, or another one, that match a search and are in these states."""
     words = {name: value for name, value in {"q": q, **more}.items() if value not in {None, ""}}
     query = urlencode({**words, "status": list(status)}, doseq=True, quote_via=quote, safe=":")
-    return f"{JOBS}?{query}" if query else JOBS
+    return f"{path}?{query}" if query else path
 
 
 def job_address(job: UUID) -> str:

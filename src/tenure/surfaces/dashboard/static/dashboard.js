@@ -25,7 +25,9 @@
   const PAUSE = 300;
   const LOOK = 600;
   const POLL = 2000;
-  let source = null, polling = null, due = null, last = 0, isHeld = false;
+  // What the server works out for all viewers together is up to two seconds old: it is asked for once more after that.
+  const LATE = 2300;
+  let source = null, polling = null, due = null, late = null, last = 0, isHeld = false;
 
   function refresh() {
     due = null;
@@ -34,6 +36,8 @@
   }
   function hint() {
     if (due === null) due = setTimeout(refresh, Math.max(0, last + PAUSE - Date.now()));
+    clearTimeout(late);
+    late = setTimeout(refresh, LATE);
   }
   function follow() {
     stopFollowing();
@@ -52,7 +56,8 @@
     if (source) source.close();
     clearInterval(polling);
     clearTimeout(due);
-    source = polling = due = null;
+    clearTimeout(late);
+    source = polling = due = late = null;
   }
   function showLive() {
     const sign = one(".live");
@@ -99,7 +104,7 @@
   function showChoice() {
     const form = one("form[data-choice]");
     const every = form && one("input[name=every]", form);
-    if (!every) return;
+    if (!form || !one("[data-bulk]", form)) return;
     const boxes = all("input[name=job]", form);
     boxes.forEach((box) => {
       box.checked = chosen.has(box.value);
@@ -109,10 +114,9 @@
     const onPage = boxes.filter((box) => box.checked).length;
     whole.checked = onPage === boxes.length;
     whole.indeterminate = onPage > 0 && onPage < boxes.length;
-    every.checked = isEvery;
-    one("[data-offer]", form).hidden = !(isEvery || whole.checked);
-    one("[data-count]", form).textContent = isEvery ? "all that match" : `${chosen.size} selected`;
-    all("button[name=act]", form).forEach((button) => { button.disabled = chosen.size === 0 && !isEvery; });
+    if (every) every.checked = isEvery;
+    one("[data-bulk]", form).hidden = chosen.size === 0 && !isEvery;
+    one("[data-count]", form).textContent = isEvery ? one("[data-every]", form).dataset.every : `${chosen.size} selected`;
   }
   function choose(box) {
     if (box.name === "every") isEvery = box.checked;
@@ -121,6 +125,11 @@
       boxes.forEach((row) => (box.checked ? chosen.add(row.value) : chosen.delete(row.value)));
       if (!box.checked) isEvery = false;
     }
+    showChoice();
+  }
+  function chooseNone() {
+    chosen.clear();
+    isEvery = false;
     showChoice();
   }
   function sendChoice(form) {
@@ -147,6 +156,7 @@
     const text = one(button.dataset.copy).textContent;
     const word = one("span:last-child", button);
     const was = word.textContent;
+    button.classList.add("done");
     try {
       await navigator.clipboard.writeText(text);
       word.textContent = "Copied";
@@ -154,7 +164,7 @@
       getSelection().selectAllChildren(one(button.dataset.copy));
       word.textContent = "Selected: press Ctrl-C";
     }
-    setTimeout(() => { word.textContent = was; }, 1500);
+    setTimeout(() => { word.textContent = was; button.classList.remove("done"); }, 1500);
   }
 
   // ---- Shortcuts.
@@ -204,6 +214,7 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
+    else if (button.dataset.clear !== undefined) chooseNone();
     else if (button.matches(".live")) toggleLive();
     else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
