@@ -134,9 +134,7 @@ RIVAL_GOALS: dict[str, Goal] = {
     "drain-async-beside-procrastinate": Goal("PostgreSQL: drain, lane `async` / Procrastinate", 20, 40),
     "drain-async-beside-dbos": Goal("PostgreSQL: drain, lane `async` / DBOS", 20, 40),
     "drain-async-beside-pgboss": Goal("PostgreSQL: drain, lane `async` / pg-boss", 1, 1.1),
-    "drain-async-beside-graphile": Goal(
-        "PostgreSQL: drain, lane `async` / Graphile Worker", 0.4, 0.75
-    ),
+    "drain-async-beside-graphile": Goal("PostgreSQL: drain, lane `async` / Graphile Worker", 0.4, 0.75),
     "drain-sqlite-beside-huey-sqlite": Goal(
         "SQLite: drain at FULL, lane `async` / Huey on SQLite at FULL", 2.5, 4
     ),
