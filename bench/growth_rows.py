@@ -28,6 +28,9 @@ from tenure.storage.contract.store import Store
 PAST_AT_ONCE = 100_000
 """Jobs that are enqueued and drained together when there is to be a past."""
 
+LEAST_TURNS = 20
+"""Of one worker: the first turn on a connection plans its statements."""
+
 AT_ONCE = Retention(succeeded=timedelta(0), others=timedelta(0), keyed=timedelta(0))
 
 _names = count(1)
@@ -211,8 +214,8 @@ async def _prune(store: Store) -> None:
 
 
 def side_by_side(database: Database, workers: int, turns: int) -> Round:
-    """As many turns as one worker would do, by all of them together."""
-    each = max(1, turns // workers)
+    """As many turns as one worker would do, by all of them together, but not too few each."""
+    each = max(LEAST_TURNS, turns // workers)
     database.take(workers * each * BATCH)
 
     async def work(first: Store) -> Round:
