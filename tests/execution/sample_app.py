@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,10 @@ def returns(params: Any, ctx: Context) -> Any:
 async def returns_later(params: Any, ctx: Context) -> Any:
     await asyncio.sleep(0)
     return params
+
+
+def draws(params: Any, ctx: Context) -> float:
+    return random.random()
 
 
 def raises(params: Any, ctx: Context) -> None:

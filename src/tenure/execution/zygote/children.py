@@ -62,6 +62,7 @@ class ZygoteChildren:
         app: App | None,
         spares: int,
         scratch: str,
+        fork: Callable[[], int],
         scope: int | None = None,
     ) -> None:
         """With a `scope` children can send signals to none but their own processes."""
@@ -73,6 +74,7 @@ class ZygoteChildren:
         self._life = _life_maker(self._find_app) if has_hooks else None
         self._wanted_spares = spares
         self._scratch = scratch
+        self._fork_process = fork
         self._scope = scope
         self._children: dict[int, _ZygoteChild] = {}
         self._spares: list[_ZygoteChild] = []
@@ -157,7 +159,7 @@ class ZygoteChildren:
     def _fork(self, kept: list[int], handover: socket.socket | None, lane: str = "") -> _ZygoteChild:
         folder = self._folders.pop() if self._folders else self._new_folder()
         zygote = os.getpid()
-        pid = os.fork()
+        pid = self._fork_process()
         if pid == 0:
             self._live(zygote, folder, kept, lane, is_spare=handover is not None)
         made = self._children[pid] = _ZygoteChild(pid, folder, handover)

@@ -64,6 +64,7 @@ from tenure.execution.protocol.messages import (
 )
 from tenure.execution.zygote import guard
 from tenure.execution.zygote.children import ZygoteChildren
+from tenure.execution.zygote.library_hooks import LibraryHooks
 from tenure.execution.zygote.outbox import Outbox
 
 _SHARED = (durable_calls,)
@@ -172,8 +173,10 @@ def main() -> NoReturn:
     context.confine()
     faulthandler.enable()
     limits.forbid_core_dumps()
+    hooks = LibraryHooks()
+    hooks.install()
     if importing == [_RESUMED]:
-        _serve(connection, terms, None)
+        _serve(connection, terms, hooks, None)
     kernel.forgo_privileges()
     kernel.adopt_orphans()
     own = os.getpid()
@@ -183,7 +186,7 @@ def main() -> NoReturn:
     kernel.belong_to(own)
     if importing == [ANEW]:
         connection.sendall(frame(Ready(b"", 0)))
-        _serve(connection, terms, None)
+        _serve(connection, terms, hooks, None)
     app, threads = _loaded(connection, target)
     if threads:
         os.set_inheritable(connection.fileno(), True)
@@ -199,7 +202,7 @@ def main() -> NoReturn:
             _RESUMED,
         ]
         os.execve(sys.executable, program, environment)  # noqa: S606
-    _serve(connection, terms, app)
+    _serve(connection, terms, hooks, app)
 
 
 class _ZygoteTerms(NamedTuple):
@@ -209,10 +212,10 @@ class _ZygoteTerms(NamedTuple):
     keeps_signals: bool
 
 
-def _serve(connection: socket.socket, terms: _ZygoteTerms, app: App | None) -> NoReturn:
+def _serve(connection: socket.socket, terms: _ZygoteTerms, hooks: LibraryHooks, app: App | None) -> NoReturn:
     outbox = Outbox(connection)
     scope = kernel.scope_of_signals() if terms.keeps_signals else None
-    children = ZygoteChildren(outbox, terms.target, app, terms.spares, terms.scratch, scope)
+    children = ZygoteChildren(outbox, terms.target, app, terms.spares, terms.scratch, hooks.fork, scope)
     tracing.want(os.environ)
     tracing.provide()
     LogCapture(process.current_attempt, replaces_output=True).install()
