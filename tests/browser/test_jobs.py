@@ -162,7 +162,7 @@ async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     definition, [job] = await enqueue(site, params='{"to":"ada","password":"hunter2"}')
     await page.goto(f"/ui/jobs/{job}")
     why = page.locator("#why")
-    await expect(why).to_contain_text(f"No worker serves {definition}@1")
+    await expect(why).to_contain_text(f"Nobody runs {definition}@1")
     # No event of the job tells of this: the page looks by itself.
     await site.store.pause(PauseScope(definition=definition), by="ann")
     await expect(why).to_contain_text(f"Definition {definition} is paused by ann")

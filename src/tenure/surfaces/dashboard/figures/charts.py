@@ -106,7 +106,7 @@ def duration_chart(series: Series, now: datetime, parts: int) -> Drawn:
     )
     places = _places(series, now, parts)
     values = [[_value(line, known) for known in places.known] for line in lines]
-    grid = svg.scale(max(map(svg.highest, values)) or 1.0)
+    grid = svg.time_scale(max(map(svg.highest, values)) or 1.0)
 
     def told(known: EndedSpan | None) -> list[str]:
         return [span(_value(line, known)) for line in lines]

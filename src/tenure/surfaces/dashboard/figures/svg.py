@@ -70,6 +70,12 @@ def scale(most: float, parts: int = 3, *, is_whole: bool = False) -> list[float]
     return [round_step * place for place in range(parts + 1)]
 
 
+def time_scale(most: float, parts: int = 3) -> list[float]:
+    """The same for seconds, at times that people name: 8 and 16 minutes, not 500 and 1,000 seconds."""
+    unit = next((unit for unit in (86_400, 3_600, 60) if most >= 2 * unit), 1)
+    return [unit * value for value in scale(most / unit, parts, is_whole=unit > 1)]
+
+
 def bars(places: Sequence[Mapping[str, float]], top: float) -> list[Rect]:
     """A stack in each place: values by tone, the first at the bottom."""
     drawn = []

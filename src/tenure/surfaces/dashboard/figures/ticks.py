@@ -63,7 +63,7 @@ def large(ticks: Sequence[TickOnRecord], places: int, now: datetime) -> Drawn:
     """The last ticks, each as high as its run took long."""
     shown = _each(ticks, places)
     lengths = [_length(one, now) for one in shown]
-    grid = _scale(max(lengths, default=0.0) or 1.0)
+    grid = svg.time_scale(max(lengths, default=0.0) or 1.0, 2)
     runs, backs = [], []
     for one, length in zip(shown, lengths, strict=True):
         kind = kind_of(one)
@@ -104,12 +104,6 @@ def _length(one: TickOnRecord, now: datetime) -> float:
 def _title(one: TickOnRecord) -> str:
     took = f", took {span(one.took)}" if one.took is not None else ""
     return f"{second(one.tick.at)}: {kind_of(one)}{took}"
-
-
-def _scale(most: float) -> list[float]:
-    """Two lines above zero, at times that people name: 8 and 16 minutes, not 500 and 1,000 seconds."""
-    unit = next((unit for unit in (86_400, 3_600, 60) if most >= 2 * unit), 1)
-    return [unit * value for value in svg.scale(most / unit, 2, is_whole=unit > 1)]
 
 
 def _clock_labels(times: Sequence[datetime]) -> list[str]:
