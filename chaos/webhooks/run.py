@@ -207,7 +207,7 @@ async def _play(stage: Stage, began: datetime) -> None:
         await operator.create("busy")
         await load
         with suppress(TimeoutError):
-            async with asyncio.timeout(setup.patience / 4):
+            async with asyncio.timeout(setup.patience):
                 while stage.refused < LEAST_REFUSED:  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_EVERY)
         for task in (*troubles, looking):
