@@ -4,7 +4,7 @@ COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --
 	--no-emit-index-url --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-messages bench-pages bench-rivals \
+.PHONY: help demo test versions check long fix states bench-storage bench-worker bench-http bench-schedules bench-webhooks bench-messages bench-growth bench-pages bench-rivals \
 	chaos chaos-counts chaos-schedules chaos-webhooks lock clean
 
 help: ## list the targets
@@ -50,10 +50,10 @@ states: ## rewrite the files that are generated from the code and the tests
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)
 	$(PYTHON) -m bench.storage $(BENCH_FLAGS)
 
-bench-worker: ## measure the worker, about six minutes (BENCH_FLAGS=--quick, too)
+bench-worker: ## measure the worker, about seven minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.worker $(BENCH_FLAGS)
 
-bench-http: ## measure the HTTP server, about three minutes (BENCH_FLAGS=--quick, too)
+bench-http: ## measure the HTTP server, about four minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.http $(BENCH_FLAGS)
 
 bench-schedules: ## measure schedules: ten thousand due at once, about twelve minutes (BENCH_FLAGS=--quick, too)
@@ -64,6 +64,9 @@ bench-messages: ## measure a drain that messages lead, beside one without, about
 
 bench-webhooks: ## measure webhooks: how fast they are sent, what a drain pays, about six minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.webhooks $(BENCH_FLAGS)
+
+bench-growth: ## measure whether speed stays while things grow; hours and 40 GB (BENCH_FLAGS=--quick, or sizes)
+	$(PYTHON) -m bench.growth $(BENCH_FLAGS)
 
 bench-pages: ## measure the dashboard over a million jobs, about six minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.pages $(BENCH_FLAGS)

@@ -60,6 +60,12 @@ WORKER_GOALS: dict[str, Goal] = {
     ),
     "telling": Goal("PostgreSQL: drain with metrics, logs and a span for each attempt / without", 0.9, 0.97),
     "untraced": Goal("What a job pays for tracing where nobody traces", 10, 3, "µs", more_is_better=False),
+    "first-call": Goal(
+        "PostgreSQL: CPU of the first call of a process that enqueues", 80, 50, "ms", more_is_better=False
+    ),
+    "first-call-sqlite": Goal(
+        "SQLite: CPU of the first call of a process that enqueues", 80, 50, "ms", more_is_better=False
+    ),
 }
 """Of the worker."""
 
@@ -69,6 +75,9 @@ HTTP_GOALS: dict[str, Goal] = {
     ),
     "http-sqlite": Goal(
         "SQLite at FULL: durable `POST /jobs`, 64 connections / the same without storage", 0.5, 0.7
+    ),
+    "http-by-hand": Goal(
+        "PostgreSQL: `POST /v1/jobs`, 64 connections / a handler by hand, in Starlette with asyncpg", 0.8, 1.0
     ),
 }
 """Of the HTTP server."""
@@ -124,6 +133,8 @@ RIVAL_GOALS: dict[str, Goal] = {
     "drain-async-beside-chancy": Goal("PostgreSQL: drain, lane `async` / Chancy", 4, 10),
     "drain-async-beside-procrastinate": Goal("PostgreSQL: drain, lane `async` / Procrastinate", 20, 40),
     "drain-async-beside-dbos": Goal("PostgreSQL: drain, lane `async` / DBOS", 20, 40),
+    "drain-async-beside-pgboss": Goal("PostgreSQL: drain, lane `async` / pg-boss", 1, 1.1),
+    "drain-async-beside-graphile": Goal("PostgreSQL: drain, lane `async` / Graphile Worker", 0.4, 0.75),
     "drain-sqlite-beside-huey-sqlite": Goal(
         "SQLite: drain at FULL, lane `async` / Huey on SQLite at FULL", 2.5, 4
     ),
@@ -134,8 +145,11 @@ RIVAL_GOALS: dict[str, Goal] = {
     "cpu-async-beside-pgqueuer": Goal(
         "PostgreSQL: CPU a job of worker and server, lane `async` / PgQueuer", 1.2, 0.8, more_is_better=False
     ),
-    "enqueue-singly": Goal("PostgreSQL: enqueue one by one, keyed / the best rival on PostgreSQL", 0.9, 1.2),
-    "enqueue-bulk": Goal("PostgreSQL: bulk enqueue / the best rival on PostgreSQL", 0.9, 1.5),
+    "cpu-async": Goal(
+        "PostgreSQL: CPU a job of worker and server, lane `async`", 75, 60, "µs", more_is_better=False
+    ),
+    "enqueue-singly": Goal("PostgreSQL: enqueue one by one, keyed / the best rival on PostgreSQL", 1, 1.2),
+    "enqueue-bulk": Goal("PostgreSQL: bulk enqueue / the best rival on PostgreSQL", 1, 1.5),
     "start-latency-async": Goal(
         "PostgreSQL: from the call of enqueue to the handler's first line, lane `async`, worker idle, p50",
         *(4, 2, "ms"),
@@ -179,6 +193,42 @@ MESSAGE_GOALS: dict[str, Goal] = {
 }
 """Of messages that lead workers to jobs: low, since the server that stands for SQS is slow."""
 
+FLAT = Goal("", 0.90, 0.97)
+"""Of a ratio, grown / small."""
+
+_GROWTH = {
+    "waiting": "{} jobs waiting",
+    "history": "{} jobs ended",
+    "workers": "{} workers",
+    "keys": "{} concurrency keys",
+    "definitions": "{} definitions",
+}
+
+
+def growth_goal(name: str) -> Goal:
+    """The goal of a figure such as `growth-enqueue-waiting-1000000`: flat within ten percent."""
+    words = name.removeprefix("growth-").split("-")
+    what = "enqueue" if words[0] == "enqueue" else "drain"
+    series, size, *more = words[1:] if what == "enqueue" else words
+    beside = ", while retention removes them" if more else ""
+    return FLAT._replace(what=f"PostgreSQL: {what}, {_GROWTH[series].format(f'{int(size):,}')}{beside} / few")
+
+
+GROWTH_GOALS: dict[str, Goal] = {
+    name: growth_goal(name)
+    for name in (
+        *("growth-waiting-1000000", "growth-enqueue-waiting-1000000"),
+        *("growth-waiting-5000000", "growth-enqueue-waiting-5000000"),
+        *("growth-history-20000000", "growth-enqueue-history-20000000", "growth-history-20000000-pruned"),
+        *("growth-workers-10", "growth-workers-50"),
+        *("growth-keys-1000", "growth-enqueue-keys-1000"),
+        *("growth-keys-10000", "growth-enqueue-keys-10000"),
+        *("growth-keys-100000", "growth-enqueue-keys-100000"),
+        *("growth-definitions-10000", "growth-enqueue-definitions-10000"),
+    )
+}
+"""Of a full run; with other sizes, each has the same goal."""
+
 ALL_GOALS = {
     **GOALS,
     **WORKER_GOALS,
@@ -187,5 +237,6 @@ ALL_GOALS = {
     **SCHEDULE_GOALS,
     **WEBHOOK_GOALS,
     **MESSAGE_GOALS,
+    **GROWTH_GOALS,
     **RIVAL_GOALS,
 }

@@ -37,7 +37,7 @@ def enqueue_row(at: Place) -> Measured:
     found = Measured()
     for store, goal in (("PostgreSQL", "keys-enqueue"), ("SQLite", "keys-enqueue-sqlite")):
         rounds = [
-            _enqueue(_home(at, store), at.size.keys, jobs=at.size.keys, at_once=NEW_AT_ONCE)
+            enqueue_keyed(_home(at, store), at.size.keys, jobs=at.size.keys, at_once=NEW_AT_ONCE)
             for _ in range(at.size.side_pairs)
         ]
         rates = [each.jobs / each.seconds for each in rounds]
@@ -65,27 +65,29 @@ def drain_row(at: Place) -> Measured:
 def _draining(at: Place, store: str, keys: int) -> Callable[[], Round]:
     home = _home(at, store)
     rounds = 2 * (at.size.side_pairs + at.size.repeats)
-    _enqueue(home, keys, jobs=max(at.size.keys, (rounds * at.size.key_turns + SPARE_TURNS) * BATCH))
+    enqueue_keyed(home, keys, jobs=max(at.size.keys, (rounds * at.size.key_turns + SPARE_TURNS) * BATCH))
     if isinstance(home, Database):
         home.tidy()
-    return partial(_timed, home, lambda opened: loop.turns(opened, batch=BATCH, count=at.size.key_turns))
+    return partial(timed, home, lambda opened: loop.turns(opened, batch=BATCH, count=at.size.key_turns))
 
 
 def _home(at: Place, store: str) -> Database | SqliteFile:
     return at.sqlite("FULL") if store == "SQLite" else at.postgres.database(f"keys_{next(_names)}")
 
 
-def _enqueue(home: Database | SqliteFile, keys: int, *, jobs: int, at_once: int = AT_ONCE) -> Round:
+def enqueue_keyed(home: Database | SqliteFile, keys: int, *, jobs: int, at_once: int = AT_ONCE) -> Round:
+    """So many jobs in turn under so many keys, in large batches one after another."""
     keyed = [replace(JOB, limits=(Limit("tenant", str(key), at_once),)) for key in range(keys)]
-    return _timed(home, partial(_fill, jobs=[keyed[number % keys] for number in range(jobs)]))
+    return timed(home, partial(fill, jobs=[keyed[number % keys] for number in range(jobs)]))
 
 
-async def _fill(store: Store, jobs: list[NewJob]) -> Round:
+async def fill(store: Store, jobs: list[NewJob]) -> Round:
+    """Enqueue these jobs in large batches, one after another."""
     began, cpu = time.perf_counter(), time.process_time()
     for first in range(0, len(jobs), FILL_BATCH):
         await store.enqueue(jobs[first : first + FILL_BATCH])
     return Round(len(jobs), time.perf_counter() - began, time.process_time() - cpu)
 
 
-def _timed(home: Database | SqliteFile, work: loop.Work) -> Round:
+def timed(home: Database | SqliteFile, work: loop.Work) -> Round:
     return home.timed(work) if isinstance(home, SqliteFile) else postgres_loop.timed(home, work)

@@ -5,6 +5,8 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from bench.figures import Round
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line, Order
@@ -38,9 +40,9 @@ def run_on(loops: Loops, work: Coroutine[Any, Any, T]) -> T:
         return runner.run(_bounded(work))
 
 
-async def turns(store: Store, *, batch: int, count: int) -> Round:
+async def turns(store: Store, *, batch: int, count: int, lines: tuple[Line, ...] = (LINE,)) -> Round:
     """So many turns in a row; the last batch is settled after the clock has stopped."""
-    order = _order(batch)
+    order = replace(_order(batch), lines=lines)
     reports: list[Report] = []
     settled = 0
     least = batch

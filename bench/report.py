@@ -10,6 +10,7 @@ import msgspec
 from bench.figures import Figure, Report, Speed
 from bench.goals import (
     GOALS,
+    GROWTH_GOALS,
     HTTP_GOALS,
     MESSAGE_GOALS,
     PAGE_GOALS,
@@ -46,6 +47,7 @@ PAGES = Section("page figures", PAGE_GOALS)
 SCHEDULES = Section("schedule figures", SCHEDULE_GOALS)
 WEBHOOKS = Section("webhook figures", WEBHOOK_GOALS)
 MESSAGES = Section("message figures", MESSAGE_GOALS)
+GROWTH = Section("growth figures", GROWTH_GOALS)
 
 
 def save(report: Report, path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chaos import charges, checker, deeds, evidence, history, ledger, load
 from chaos.checker import Violation
@@ -284,7 +285,7 @@ async def _gathered(
         effects=frozenset(spec.key for spec in app.specs()),
         backoff_by_policy=True,
     )
-    return await evidence.gather(
+    gathered = await evidence.gather(
         scene.store,
         terms,
         watch=scene.watch,
@@ -309,6 +310,6 @@ async def _gathered(
         writings=writings(scene.folder),
         secrets=scene.secrets,
         passages=passages_of(scene.folder),
-        deeds=deeds.read(scene.folder / "ledger"),
-        charges=await charges.read(scene.ground.direct),
     )
+    done = deeds.read(scene.folder / "ledger")
+    return replace(gathered, deeds=done, charges=await charges.read(scene.ground.direct))

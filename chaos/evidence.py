@@ -201,6 +201,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     progress: list[JobProgress] = []
     finished_steps: list[FinishedStep] = []
     deeds: list[Deed] = []
+    """What steps of handlers did, and what their transactions wrote: whoever gathers adds them."""
     charges: list[Charge] = []
 
 
@@ -257,8 +258,6 @@ async def gather(
     schedule_calls: Sequence[ScheduleCall] = (),
     hooks: Sequence[Hook] = (),
     received: Sequence[Received] = (),
-    deeds: Sequence[Deed] = (),
-    charges: Sequence[Charge] = (),
 ) -> Evidence:
     """Read all that a store has, and put it beside what others saw."""
     watch = watch or Watch()
@@ -296,8 +295,6 @@ async def gather(
         feed=list(watch.feed),
         progress=list(those_with_any(await _each(ids, lambda job: progress_of(store, job)))),
         finished_steps=list(watch.finished_steps),
-        deeds=list(deeds),
-        charges=list(charges),
     )
 
 

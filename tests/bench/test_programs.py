@@ -8,7 +8,7 @@ import pytest
 import bench
 from bench.program import Bench
 
-PROGRAMS = ("http", "messages", "pages", "rivals", "schedules", "storage", "webhooks", "worker")
+PROGRAMS = ("growth", "http", "messages", "pages", "rivals", "schedules", "storage", "webhooks", "worker")
 # They import rivals, and run in environments of their own.
 SCRIPTS = "bench.peers.scripts."
 MODULES = [

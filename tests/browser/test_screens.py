@@ -70,6 +70,8 @@ async def test_long_names_widen_no_page_and_break_no_short_ones(site: Site, wind
             *("/ui/webhooks", f"/ui/webhooks/{hook.id}"),
         ):
             await page.goto(path)
+            if await page.locator("#more-troubles").count():  # where others need attention before it
+                await page.locator("#more-troubles summary").click()
             await expect(page.get_by_text(name).first).to_be_visible()
             assert await overhang(page) <= 0, path
     await site.store.delete_webhook(hook.id)

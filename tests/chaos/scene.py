@@ -153,9 +153,8 @@ class Scene:
             schedule_calls=self.schedule_calls,
             hooks=self.hooks,
             received=self.received,
-            deeds=self.deeds,
         )
-        return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
+        return replace(gathered, clocks=[Clocks(0.0, START, 0.0)], deeds=self.deeds)
 
     def _called(
         self,

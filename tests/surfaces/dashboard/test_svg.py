@@ -27,9 +27,10 @@ def test_nothing_is_no_bar_and_little_is_a_bar_that_can_be_seen() -> None:
 
 def test_a_line_breaks_where_a_value_is_missing() -> None:
     drawn = svg.line([1, 2, None, 3, 4, None, 5], 5, "accent")
-    assert [(percent(one.x1), percent(one.x2)) for one in drawn.segments] == [
-        (pytest.approx(100 * (n + 0.5) / 7, abs=0.01), pytest.approx(100 * (n + 1.5) / 7, abs=0.01))
-        for n in (0, 3)
+    middles = [svg.per_cent((n + 0.5) / 7) for n in range(7)]
+    assert [(one.x1, one.x2) for one in drawn.segments] == [
+        (middles[0], middles[1]),
+        (middles[3], middles[4]),
     ]
     [alone] = drawn.dots
     assert percent(alone.x) == pytest.approx(100 * 6.5 / 7, abs=0.01)

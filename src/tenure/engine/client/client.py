@@ -32,10 +32,10 @@ from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
-from tenure.engine.client.statistics import Statistics
-from tenure.engine.client.trends import Trends
 from tenure.engine.durable.durable_jobs import DurableJobs
 from tenure.engine.durable.lease_progress import LeaseProgress
+from tenure.engine.figures.statistics import Statistics
+from tenure.engine.figures.trends import Trends
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
@@ -304,13 +304,13 @@ class JobClient:
         """What lists tell of these jobs besides their state, at most 200 of them."""
         return await self._store.briefs(jobs)
 
-    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
-        """What the last attempts of at most 200 jobs used, of those whose workers said it."""
-        return await self._store.usages(jobs)
-
     async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
         """Jobs that a job has started, in the order of creation; which, is left open where there are more."""
         return await self._store.children(parent, limit=limit)
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        """What the last attempts of at most 200 jobs used, of those whose workers said it."""
+        return await self._store.usages(jobs)
 
     async def counts(self, which: Filter) -> dict[State, Count]:
         """How many jobs are in each state, whatever states the filter names; of many, the newest count."""

@@ -254,7 +254,7 @@ class Schedules:
         return await self._store.recent_ticks(names, limit=limit)
 
     async def announce(self, declared: NewSchedule, *, by: str) -> str | None:
-        """Record a schedule that code declares, or what has changed in it; returns a problem, if any.
+        """Record a schedule that code declares, or what has changed in it; returns what is to be told of it.
 
         What is on record already is not written again: a restart moves no tick. That the worker `by` has it
         in its code is noted in any case.
@@ -278,7 +278,7 @@ class Schedules:
                 await self._replace(declared, known.revision, recounts=recounts)
             except ScheduleChanged:
                 continue
-            return None
+            return _told(known.asked, declared)
         return f"the schedule {name.name} changes all the time"
 
     async def _replace(self, changed: NewSchedule, revision: int, *, recounts: bool) -> Schedule:
@@ -311,3 +311,13 @@ class Schedules:
 
     async def _first_tick(self, new: NewSchedule) -> datetime | None:
         return new.recurrence.next_after(await self._store.now())
+
+
+def _told(before: NewSchedule, after: NewSchedule) -> str | None:
+    """What to say where code replaces a schedule: two apps may have given one name to two of them."""
+    if before.job.definition == after.job.definition:
+        return None
+    return (
+        f"the schedule {after.id} made jobs of {before.job.definition}, and from now on makes those of "
+        f"{after.job.definition}; if an app has the other one still, give one of them another name"
+    )

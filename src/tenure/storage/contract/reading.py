@@ -66,14 +66,14 @@ class ReadingStore(Protocol):
         Params of more than 4,096 characters and what is behind the first 1,000 of a message are not read.
         """
 
-    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
-        """What the last attempts of at most 200 jobs used, of those whose owners said it."""
-
     async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
         """Jobs that a job has started, in the order of creation, at most 200.
 
         Which of them is left open where there are more than `limit`.
         """
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        """What the last attempts of at most 200 jobs used, of those whose owners said it."""
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

@@ -181,7 +181,7 @@ def as_json(value: Any) -> str:
 
 
 def json_tokens(text: str) -> list[tuple[str, str]]:
-    """The tokens of a document by kind: names `k`, texts `s`, numbers and words `n`; a long one stays whole."""
+    """The tokens of a document: names `k`, texts `s`, numbers and words `n`; a long one stays whole."""
     if len(text) > LONGEST_COLOURED:
         return [("", text)]
     parts = []

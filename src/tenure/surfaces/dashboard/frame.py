@@ -11,12 +11,12 @@ from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter
 from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import AppContext, Request
-from tenure.surfaces.http.app.page_request import Wanted
+from tenure.surfaces.http.app.page_request import PageCount
 
 Answer = TypeVar("Answer")
 
 
-class Place(Struct, frozen=True):
+class MenuEntry(Struct, frozen=True):
     """A page of the menu: its path, name, icon, and the key that leads there after `g`.
 
     One that is `shared` shows what belongs to all namespaces.
@@ -30,37 +30,37 @@ class Place(Struct, frozen=True):
     scope: str = "read"
 
 
-class Group(Struct, frozen=True):
+class MenuGroup(Struct, frozen=True):
     """Pages under one heading."""
 
     name: str
-    places: Sequence[Place]
+    places: Sequence[MenuEntry]
 
 
 GROUPS = (
-    Group("", [Place("/", "Overview", "overview", "o")]),
-    Group(
+    MenuGroup("", [MenuEntry("/", "Overview", "overview", "o")]),
+    MenuGroup(
         "Work",
         [
-            Place("/ui/jobs", "Jobs", "jobs", "j", is_shared=False),
-            Place("/ui/dead-letters", "Dead letters", "dead", "d"),
-            Place("/ui/schedules", "Schedules", "schedules", "s", is_shared=False),
+            MenuEntry("/ui/jobs", "Jobs", "jobs", "j", is_shared=False),
+            MenuEntry("/ui/dead-letters", "Dead letters", "dead", "d"),
+            MenuEntry("/ui/schedules", "Schedules", "schedules", "s", is_shared=False),
         ],
     ),
-    Group(
+    MenuGroup(
         "Capacity",
         [
-            Place("/ui/queues", "Queues", "queues", "q"),
-            Place("/ui/limits", "Limits", "limits", "l"),
-            Place("/ui/workers", "Workers", "workers", "w"),
+            MenuEntry("/ui/queues", "Queues", "queues", "q"),
+            MenuEntry("/ui/limits", "Limits", "limits", "l"),
+            MenuEntry("/ui/workers", "Workers", "workers", "w"),
         ],
     ),
-    Group(
+    MenuGroup(
         "Set-up",
         [
-            Place("/ui/definitions", "Definitions", "definitions", "f", is_shared=False),
-            Place("/ui/webhooks", "Webhooks", "webhooks", "h", is_shared=False),
-            Place("/ui/keys", "Keys & audit", "keys", "a", scope="admin"),
+            MenuEntry("/ui/definitions", "Definitions", "definitions", "f", is_shared=False),
+            MenuEntry("/ui/webhooks", "Webhooks", "webhooks", "h", is_shared=False),
+            MenuEntry("/ui/keys", "Keys & audit", "keys", "a", scope="admin"),
         ],
     ),
 )
@@ -68,10 +68,11 @@ AT_THE_THUMB = ("/", "/ui/jobs", "/ui/dead-letters", "/ui/schedules")
 """The pages that a phone shows beside its menu."""
 
 
-def groups_of(caller: Caller) -> list[Group]:
+def groups_of(caller: Caller) -> list[MenuGroup]:
     """The pages that a caller may see; a group without any is left out."""
     seen = [
-        Group(group.name, [place for place in group.places if _is_open(place, caller)]) for group in GROUPS
+        MenuGroup(group.name, [place for place in group.places if _is_open(place, caller)])
+        for group in GROUPS
     ]
     return [group for group in seen if group.places]
 
@@ -89,7 +90,7 @@ def framed(
     return with_frame
 
 
-async def wanted(context: AppContext, caller: Caller) -> Mapping[str, Wanted]:
+async def wanted(context: AppContext, caller: Caller) -> Mapping[str, PageCount]:
     """What wants somebody, by the path of its page; nothing for a caller that does not see all jobs."""
     if caller.is_namespaced or "read" not in caller.scopes:
         return {}
@@ -101,12 +102,14 @@ async def wanted(context: AppContext, caller: Caller) -> Mapping[str, Wanted]:
     )
     paused = sum(1 for one in attention.paused if one.queue and not one.pause.scope.definition)
     found = {
-        "/ui/dead-letters": Wanted(str(dead), "bad") if dead.n else None,
-        "/ui/queues": Wanted(f"{paused:,} paused", "warn") if paused else None,
-        "/ui/webhooks": Wanted(f"{len(attention.webhooks):,} failing", "bad") if attention.webhooks else None,
+        "/ui/dead-letters": PageCount(str(dead), "bad") if dead.n else None,
+        "/ui/queues": PageCount(f"{paused:,} paused", "warn") if paused else None,
+        "/ui/webhooks": PageCount(f"{len(attention.webhooks):,} failing", "bad")
+        if attention.webhooks
+        else None,
     }
     return {path: one for path, one in found.items() if one is not None}
 
 
-def _is_open(place: Place, caller: Caller) -> bool:
+def _is_open(place: MenuEntry, caller: Caller) -> bool:
     return place.scope in caller.scopes and not (place.is_shared and caller.namespace)

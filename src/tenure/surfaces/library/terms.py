@@ -74,7 +74,7 @@ class DefinitionTerms(TypedDict, total=False):
     lane: Literal["process", "warm", "async", "thread", "spawn"]
     """Where its attempts run; "process" is a fresh process for each. Default: "process"."""
     environment: Sequence[str]
-    """Variables of the worker's environment that its processes are given beside those that every handler sees.
+    """Variables of the worker's environment that its processes are given beside what every handler sees.
     Default: none more."""
     database: str
     """The variable of the worker's environment that has the address of a PostgreSQL database, for

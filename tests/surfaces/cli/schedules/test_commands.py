@@ -39,6 +39,7 @@ REFUSED: list[tuple[tuple[str, ...], int, tuple[str, ...]]] = [
     (("create", *NIGHTLY, "--ends-at", "2020-01-01T00:00:00Z"), 2, ("endsAt: is before the start",)),
     (("create", "there", *NIGHTLY[1:]), 1, ("there is a schedule there already",)),
     (("edit", "there", "--cron", "@reboot"), 2, ("'@reboot' is not known",)),
+    (("edit", "there", "--unset", "queue", "--queue", "post"), 2, ("queue: is given and unset",)),
     (("edit", "there"), 2, ("options: change nothing",)),
     (("trigger", "there", "--params", '{"of": 1}'), 2, ("params/of: is not known",)),
     (("show", "acme/there"), 1, ("no schedule 'there' in the namespace acme",)),
@@ -106,6 +107,36 @@ def test_a_schedule_is_created_shown_changed_and_deleted(tmp_path: Path, migrate
     assert audit_of(migrated) == [
         (f"schedules {verb}", "nightly", "done") for verb in ("create", "edit", "delete")
     ]
+
+
+def test_an_edit_takes_away_what_may_be_absent(tmp_path: Path, migrated: str) -> None:
+    """As null does over HTTP; what is not named stays."""
+    register(migrated, MAIL)
+    told(
+        *(
+            tmp_path,
+            migrated,
+            "create",
+            *NIGHTLY,
+            "--queue",
+            "post",
+            "--priority",
+            "7",
+            "--max-attempts",
+            "2",
+        ),
+        *("--timeout", "90s", "--tag", "a", "--remaining", "3", "--ends-at", "2040-01-01T00:00:00Z"),
+        *("--version", "1"),
+    )
+    made = told(tmp_path, migrated, "edit", "nightly", "--unset", "queue")
+    assert (made["queue"], made["priority"], made["remaining"], made["tags"]) == (None, 7, 3, ["a"])
+    others = ("priority", "max-attempts", "timeout", "tags", "remaining", "ends-at", "version")
+    edited = told(tmp_path, migrated, "edit", "nightly", *(f"--unset={word}" for word in others))
+    absent = ("priority", "maxAttempts", "timeoutSeconds", "remaining", "endsAt", "definitionVersion")
+    assert [edited[name] for name in absent] == [None] * len(absent)
+    assert edited["tags"] == []
+    same = made.keys() - {*absent, "tags", "revision", "updatedAt"}
+    assert {name: edited[name] for name in same} == {name: made[name] for name in same}
 
 
 def test_the_next_runs_say_what_jitter_and_clocks_make_of_them(tmp_path: Path, migrated: str) -> None:

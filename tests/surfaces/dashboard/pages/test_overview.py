@@ -15,6 +15,7 @@ from tenure.core.reports.operations import Definition, WorkerInfo
 from tenure.core.reports.retention import Retention
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
+from tenure.core.values.documents import Document
 from tenure.core.values.failure import Failure
 from tenure.engine.health.checkup import examine
 from tenure.engine.upkeep.pace_sampling import sample_pace
@@ -170,7 +171,7 @@ async def test_the_four_figures_compare_with_what_is_usual(store: Store, clock: 
 
 async def test_without_jobs_the_page_teaches_and_ticks_off_what_is_done(store: Store) -> None:
     assert "0 of 3 done" in await looked(store)
-    await store.put_definitions([Definition(key="mail.welcome", version=1, spec="{}")])
+    await store.put_definitions([Definition(key="mail.welcome", version=1, spec=Document("{}"))])
     assert "1 of 3 done" in await looked(store)
     lines = (Line("default", "mail.welcome"),)
     await store.enlist(WorkerInfo(id="a", host="here", pid=1, version="1", slots=1, lines=lines))

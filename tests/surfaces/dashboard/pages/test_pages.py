@@ -339,7 +339,7 @@ async def test_why_a_job_does_not_run_is_said(api: Api, store: Store) -> None:
     async def said() -> str:
         return _shown((await anybody.get(f"/ui/jobs/{job}")).body)
 
-    assert "No worker serves mail@1." in await said()
+    assert "Nobody runs mail@1." in await said()
     await store.enlist(WORKER)
     assert "1 worker serves it, but cannot run jobs now" in await said()
     await store.heartbeat(Pulse(worker=WORKER.id, leases=[], ready=True))

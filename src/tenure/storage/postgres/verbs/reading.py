@@ -121,15 +121,15 @@ class Reading(Database):
         ]
         return {one.job: one for one in found}
 
-    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
-        whole("jobs", len(jobs), 0, LARGEST_PAGE)
-        return {row["job"]: usage_from(row) for row in await self._pool.run("usages", ids=list(jobs))}
-
     async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
         whole("limit", limit, 1, LARGEST_PAGE)
         found = sorted(row["id"] for row in await self._pool.run("children", job=parent, limit=limit))
         rows_of = await self._pool.run("page.rows", ids=found, states=None) if found else []
         return [reading.listed_from(row) for row in rows_of]
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        return {row["job"]: usage_from(row) for row in await self._pool.run("usages", ids=list(jobs))}
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

@@ -1,7 +1,7 @@
 """Hints between the processes that share a file: SQLite counts commits, and reading its count is cheap.
 
-Nothing is sent. While there is a listener, one task of the process checks every few milliseconds whether any
-process has committed, and less often the longer nothing has happened; all listeners share what it finds.
+Nothing is sent. While there is a listener, one task of the process looks whether any process has committed,
+when `look_pace` says so; all listeners share what it finds.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tenure.core.errors import StoreBusy
 from tenure.storage.sqlite.file.connection import open_reader, translated
+from tenure.storage.sqlite.file.look_pace import LookPace
 
-_SHORTEST, _LONGEST = 0.005, 0.02
 _COMMITS, _ARRIVALS, _STOPS = "listen.commits", "listen.arrivals", "listen.stops"
 
 Checks = Mapping[str, str]
@@ -56,7 +56,7 @@ class Listener:
 
 
 class FileWatch:
-    """Polls the file, on a connection of its own and in the event loop itself, while there are listeners."""
+    """Looks at the file while there are listeners, on its own connection and in the event loop itself."""
 
     def __init__(self, path: Path, checks: Checks) -> None:
         self._path = path
@@ -82,21 +82,21 @@ class FileWatch:
                 await asyncio.wait([task])
 
     async def _watch(self, counter: "CommitCounter") -> None:
-        loop = asyncio.get_running_loop()
-        changed_at = loop.time()
+        pace = LookPace(self._path)
         try:
             while True:
-                await asyncio.sleep(min(max((loop.time() - changed_at) / 100, _SHORTEST), _LONGEST))
-                if changed := counter.changes():
-                    changed_at = loop.time()
-                    for listener in self._listeners:
-                        if listener.check in changed:
-                            listener.hint()
+                await pace.pause()
+                changed = counter.changes()
+                pace.found(news=bool(changed))
+                for listener in self._listeners:
+                    if listener.check in changed:
+                        listener.hint()
         except Exception as error:
             self._task = None
             for listener in self._listeners:
                 listener.hint(error)
         finally:
+            pace.close()
             counter.close()
 
 

@@ -117,15 +117,15 @@ class Reading(Database):
         found = await self._read("briefs", reading.brief_from, jobs=_written(list(jobs)), **reading.BRIEF)
         return {one.job: one for one in found}
 
-    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
-        whole("jobs", len(jobs), 0, LARGEST_PAGE)
-        written = _written(list(jobs))
-        return dict(await self._read("usages", lambda row: (row["job"], usage_from(row)), jobs=written))
-
     async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
         whole("limit", limit, 1, LARGEST_PAGE)
         found = await self._read("children", lambda row: row["id"], job=str(parent), limit=limit)
         return await self._read("page.rows", reading.listed_from, jobs=_written(sorted(found)), states=None)
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        written = _written(list(jobs))
+        return dict(await self._read("usages", lambda row: (row["job"], usage_from(row)), jobs=written))
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

@@ -24,7 +24,7 @@ from tenure.surfaces.cli.schedules.display import (
     print_ticks,
     spelled,
 )
-from tenure.surfaces.cli.schedules.terms import changed_by, create_terms, edit_terms, new_schedule
+from tenure.surfaces.cli.schedules.terms import changed_by, create_terms, edit_terms, new_schedule, recounts
 
 SHOWN = 10
 
@@ -166,8 +166,7 @@ def edit(parts: Parts, /, name: ScheduleName, database: str, as_json: bool, **te
     async def work(schedules: Schedules) -> Schedule:
         known = await schedules.get(name)
         changed = changed_by(known.asked, terms)
-        recounts = terms["remaining"] is not None
-        return await schedules.edit(changed, revision=known.revision, recounts=recounts)
+        return await schedules.edit(changed, revision=known.revision, recounts=recounts(terms))
 
     _change(parts, database, "edit", name, work, as_json, "fires next at")
 

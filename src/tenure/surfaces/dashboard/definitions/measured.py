@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.reading import Filter, Listed
-from tenure.surfaces.dashboard.pages.look import brief_params
+from tenure.surfaces.dashboard.pages.jobs.look import brief_params
 from tenure.surfaces.http.app.context import AppContext
 
 MEASURED = 100

@@ -10,8 +10,8 @@ from msgspec import Struct
 from tenure.api.definition_views import Defined
 from tenure.core.reports.operations import LineStatus, WorkerStatus
 from tenure.core.values.bounds import LARGEST_PAGE
-from tenure.engine.client.statistics import PERIODS
-from tenure.engine.client.trends import WEEK, WEEK_PART
+from tenure.engine.figures.statistics import PERIODS
+from tenure.engine.figures.trends import WEEK, WEEK_PART
 from tenure.surfaces.dashboard.definitions import measured, policy
 from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
 from tenure.surfaces.dashboard.forms.posted import AS_JSON

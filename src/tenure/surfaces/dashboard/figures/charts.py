@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from tenure.core.model.states import State
-from tenure.engine.client.statistics import EndedSpan, Series
+from tenure.engine.figures.statistics import EndedSpan, Series
 from tenure.surfaces.dashboard.figures import svg
 from tenure.surfaces.dashboard.formats import figure, span
 
@@ -41,7 +41,7 @@ class Legend(Struct, frozen=True):
     form: str = ""
 
 
-class Row(Struct, frozen=True):
+class PartRow(Struct, frozen=True):
     """A part of the period in the table."""
 
     at: datetime
@@ -58,9 +58,9 @@ class Drawn(Struct, frozen=True, kw_only=True):
     x: Sequence[str]
     grid: Sequence[str]
     hits: Sequence[svg.Rect]
-    rows: Sequence[Row]
+    rows: Sequence[PartRow]
     bars: Sequence[svg.Rect] = ()
-    lines: Sequence[svg.Line] = ()
+    lines: Sequence[svg.Curve] = ()
     note: str = ""
 
 
@@ -105,11 +105,11 @@ def duration_chart(series: Series, now: datetime, parts: int) -> Drawn:
         DurationLine("waited, 95 %", "warn", False, lambda one: waited(one) and waited(one).p95),
     )
     places = _places(series, now, parts)
-    values = [[known and line.value(known) for known in places.known] for line in lines]
-    grid = svg.scale(max(map(svg.highest, values)) or 1.0)
+    values = [[_value(line, known) for known in places.known] for line in lines]
+    grid = svg.time_scale(max(map(svg.highest, values)) or 1.0)
 
     def told(known: EndedSpan | None) -> list[str]:
-        return [span(known and line.value(known)) for line in lines]
+        return [span(_value(line, known)) for line in lines]
 
     return Drawn(
         label=f"How long jobs ran and waited, {_over(series)}; no line where nothing ran",
@@ -146,13 +146,13 @@ def _titles(
     return titles
 
 
-def _rows(places: _Places, told: Callable[[EndedSpan | None], list[str]]) -> list[Row]:
+def _rows(places: _Places, told: Callable[[EndedSpan | None], list[str]]) -> list[PartRow]:
     over = [
-        Row(begin, told(known))
+        PartRow(begin, told(known))
         for begin, known in zip(places.begins, places.known, strict=True)
         if known is not None
     ]
-    so_far = [] if places.open is None else [Row(places.open.at, told(places.open), is_open=True)]
+    so_far = [] if places.open is None else [PartRow(places.open.at, told(places.open), is_open=True)]
     return [*so_far, *reversed(over)]
 
 
@@ -171,6 +171,10 @@ def _idle(places: _Places, series: Series) -> str:
         return ""
     begin, end = max(gaps, key=lambda gap: gap[1] - gap[0])
     return f"{_time(places.begins[begin], series)} to {_time(places.begins[end], series)}: nothing ended"
+
+
+def _value(line: DurationLine, known: EndedSpan | None) -> float | None:
+    return None if known is None else line.value(known)
 
 
 def _count(known: EndedSpan | None, states: Sequence[State]) -> int:

@@ -45,7 +45,7 @@ class Dot(Struct, frozen=True):
     y: str
 
 
-class Line(Struct, frozen=True):
+class Curve(Struct, frozen=True):
     """A line with its gaps."""
 
     tone: str
@@ -70,6 +70,12 @@ def scale(most: float, parts: int = 3, *, is_whole: bool = False) -> list[float]
     return [round_step * place for place in range(parts + 1)]
 
 
+def time_scale(most: float, parts: int = 3) -> list[float]:
+    """The same for seconds, at times that people name: 8 and 16 minutes, not 500 and 1,000 seconds."""
+    unit = next((unit for unit in (86_400, 3_600, 60) if most >= 2 * unit), 1)
+    return [unit * value for value in scale(most / unit, parts, is_whole=unit > 1)]
+
+
 def bars(places: Sequence[Mapping[str, float]], top: float) -> list[Rect]:
     """A stack in each place: values by tone, the first at the bottom."""
     drawn = []
@@ -88,7 +94,7 @@ def spark(values: Sequence[float], tone: str) -> list[Rect]:
     return bars([{tone: value} for value in values], max(values, default=0) or 1)
 
 
-def line(values: Sequence[float | None], top: float, tone: str, *, is_dashed: bool = False) -> Line:
+def line(values: Sequence[float | None], top: float, tone: str, *, is_dashed: bool = False) -> Curve:
     """A line through the middles of the places; it breaks where a value is missing."""
     points = [
         None if value is None else ((place + 0.5) / len(values), 1 - value / top)
@@ -105,7 +111,7 @@ def line(values: Sequence[float | None], top: float, tone: str, *, is_dashed: bo
         for before, at, after in zip(padded, padded[1:], padded[2:], strict=False)
         if at is not None and before is None and after is None
     ]
-    return Line(tone, segments, dots, is_dashed)
+    return Curve(tone, segments, dots, is_dashed)
 
 
 def hits(titles: Sequence[str]) -> list[Rect]:

@@ -9,7 +9,7 @@ from msgspec import structs
 from tenure.core.model.states import State
 from tenure.core.schedule.schedule import TickOnRecord, TickOutcome
 from tenure.surfaces.dashboard.figures import svg
-from tenure.surfaces.dashboard.figures.chart import Chart, clock_labels
+from tenure.surfaces.dashboard.figures.charts import Drawn
 from tenure.surfaces.dashboard.formats import second, span
 
 _KINDS = ("succeeded", "failed", "running", "waiting", "skipped", "missed", "not kept")
@@ -59,26 +59,24 @@ def told(ticks: Sequence[TickOnRecord], places: int) -> str:
     return f"last {len(shown)} runs: {kinds}" if shown else "no run yet"
 
 
-def large(ticks: Sequence[TickOnRecord], places: int, now: datetime) -> Chart:
+def large(ticks: Sequence[TickOnRecord], places: int, now: datetime) -> Drawn:
     """The last ticks, each as high as its run took long."""
     shown = _each(ticks, places)
     lengths = [_length(one, now) for one in shown]
-    grid = svg.scale(max(lengths, default=0.0) or 1.0, 2)
+    grid = svg.time_scale(max(lengths, default=0.0) or 1.0, 2)
     runs, backs = [], []
     for one, length in zip(shown, lengths, strict=True):
-        run = _RUNS[kind_of(one)]
-        height = (
-            max(length / grid[-1], 0.02)
-            if length
-            else {"missed": 0.2, "skipped": 0.05}.get(kind_of(one), 0.04)
-        )
-        runs.append(structs.replace(run, height=height))
-        backs.append(svg.Run("bad" if kind_of(one) == "failed" else "", 1.0))
+        kind = kind_of(one)
+        height = max(length / grid[-1], _LEAST) if length else _HEIGHTS.get(kind, _LEAST)
+        runs.append(structs.replace(_RUNS[kind], height=height))
+        backs.append(svg.Run("bad" if kind == "failed" else "", 1.0))
     first = places - len(shown)
     behind = [structs.replace(rect, form="back") for rect in svg.ticks(backs, places) if rect.tone]
-    times = clock_labels([one.tick.at.astimezone(UTC) for one in shown])
-    return Chart(
+    times = _clock_labels([one.tick.at.astimezone(UTC) for one in shown])
+    return Drawn(
         label=told(ticks, places),
+        legend=[],
+        rows=[],
         y=[span(value) if value else "0" for value in reversed(grid)] if any(lengths) else [],
         x=svg.labels(times, 5) if not first else [],
         grid=[svg.per_cent(place / 2) for place in range(3)],
@@ -106,3 +104,9 @@ def _length(one: TickOnRecord, now: datetime) -> float:
 def _title(one: TickOnRecord) -> str:
     took = f", took {span(one.took)}" if one.took is not None else ""
     return f"{second(one.tick.at)}: {kind_of(one)}{took}"
+
+
+def _clock_labels(times: Sequence[datetime]) -> list[str]:
+    """Times as an axis names them: with the day where they are of several days."""
+    several = len({at.date() for at in times}) > 1
+    return [at.strftime("%a %H:%M" if several else "%H:%M") for at in times]

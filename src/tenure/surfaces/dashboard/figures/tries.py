@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from tenure.core.webhooks.delivery import LastTries, LastTry
-from tenure.surfaces.dashboard.figures.chart import Chart, clock_labels, of_counts
+from tenure.surfaces.dashboard.figures import svg
+from tenure.surfaces.dashboard.figures.charts import Drawn, Legend, PartRow
 
 PART = timedelta(minutes=5)
 PLACES = 24
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def tries_chart(known: LastTries, now: datetime) -> Chart | None:
+def tries_chart(known: LastTries, now: datetime) -> Drawn | None:
     """How the last tries of deliveries went in the last two hours; None if there was none.
 
     What came before all is known of is left out: it would look as if less had been sent.
@@ -29,7 +30,18 @@ def tries_chart(known: LastTries, now: datetime) -> Chart | None:
         f"{at:%H:%M} to {at + PART:%H:%M}: {stack['good']:,} delivered, {stack['bad']:,} not"
         for at, stack in zip(begins, stacks, strict=True)
     ]
-    return of_counts("Last tries of deliveries per 5 minutes", stacks, clock_labels(begins), titles)
+    grid = svg.scale(max(sum(stack.values()) for stack in stacks), is_whole=True)
+    rows = [PartRow(at, [f"{n:,}" for n in stack.values()]) for at, stack in zip(begins, stacks, strict=True)]
+    return Drawn(
+        label="Deliveries per 5 minutes, by their last try",
+        legend=[Legend("delivered", "good"), Legend("not delivered", "bad")],
+        y=[f"{value:,.0f}" for value in reversed(grid)],
+        x=svg.labels([f"{at:%H:%M}" for at in begins], 5),
+        grid=[svg.per_cent(1 - value / grid[-1]) for value in reversed(grid)],
+        bars=svg.bars(stacks, grid[-1]),
+        hits=svg.hits(titles),
+        rows=rows[::-1],
+    )
 
 
 def usual_answer(tries: Sequence[LastTry]) -> timedelta | None:

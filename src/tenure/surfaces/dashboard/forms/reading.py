@@ -18,6 +18,7 @@ from tenure.surfaces.http.app.problems import Refusal
 
 T = TypeVar("T")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+_BOUND = re.compile(r"(length )?(>=|<=) ([0-9.-]+)")
 _NAMES = re.compile(r"[,\s]+")
 
 
@@ -92,7 +93,7 @@ class Reading:
         """Note a value that its type does not allow."""
         found = re.search(r"^(.*) - at `\$\.?([A-Za-z]+)", str(error), re.DOTALL)
         place = places.get(found[2], "") if found else ""
-        self.problems[place] = (found[1] if found else str(error)).replace("`", "").lower()
+        self.problems[place] = _plain(found[1] if found else str(error))
 
     def _read(self, name: str, read: Callable[[str], T]) -> T | None:
         text = self.text(name)
@@ -105,6 +106,20 @@ class Reading:
         except InvalidInput as error:
             self.problems[name] = told(error)
         return None
+
+
+def _plain(text: str) -> str:
+    """What a type says of a value, in words for people."""
+    if "regex" in text:
+        return "has characters that no name has; write letters, digits, and . _ : - between them"
+    if found := _BOUND.search(text):
+        bound = found[3].removesuffix(".0")
+        if found[1]:
+            return f"is too long; write at most {bound}"
+        if found[2] == ">=":
+            return f"is too small; write {bound} or more"
+        return f"is too large; write {bound} or less"
+    return text.replace("`", "").lower()
 
 
 def _whole(text: str) -> int:

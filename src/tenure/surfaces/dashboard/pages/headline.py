@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.failures import Count
-from tenure.engine.client.statistics import EndedSpan, StoreFigures
-from tenure.engine.client.trends import Standing
+from tenure.engine.figures.statistics import EndedSpan, StoreFigures
+from tenure.engine.figures.trends import Standing
 from tenure.surfaces.dashboard.figures import svg
 from tenure.surfaces.dashboard.formats import about, age, figure
 from tenure.surfaces.dashboard.pages.addresses import list_address

@@ -1,7 +1,7 @@
 """The first page: what needs attention, how it goes, what runs, what failed, what comes."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -9,10 +9,10 @@ from tenure.api import views
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, DeadGroup
 from tenure.core.reports.reading import Filter, RunningJob
-from tenure.core.schedule.schedule import Schedule, TickOnRecord
-from tenure.engine.client.statistics import PERIODS, Series
-from tenure.engine.client.trends import WEEK, WEEK_PART, DefinitionFigures, DefinitionTrends
-from tenure.surfaces.dashboard.figures import runs, svg
+from tenure.core.schedule.schedule import Schedule, ScheduleName, TickOnRecord
+from tenure.engine.figures.statistics import PERIODS, Series
+from tenure.engine.figures.trends import WEEK, WEEK_PART, DefinitionFigures, DefinitionTrends
+from tenure.surfaces.dashboard.figures import svg, ticks
 from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
 from tenure.surfaces.dashboard.pages import first_run, headline
 from tenure.surfaces.dashboard.pages.addresses import JOBS, schedule_address
@@ -82,6 +82,7 @@ async def overview(context: AppContext, request: Request) -> Response:
     series = await _series(context, period)
     parts = PERIODS[period][1] if period in PERIODS else WEEK // WEEK_PART
     readable = [one for one in coming if isinstance(one, Schedule)]
+    last = await client.schedules.recent_ticks([one.name for one in readable], limit=RUNS)
     return render(
         request,
         "overview.html",
@@ -102,7 +103,7 @@ async def overview(context: AppContext, request: Request) -> Response:
         failures=[_failure(context, group) for group in dead.groups],
         definitions=_ranked(trends, order),
         is_sample=not trends.is_whole,
-        coming=await asyncio.gather(*(_run(context, one) for one in readable)),
+        coming=_runs(readable, last),
     )
 
 
@@ -114,11 +115,11 @@ async def _series(context: AppContext, period: str) -> Series:
 
 
 def _ranked(trends: DefinitionTrends, order: str) -> list[ShownDefinition]:
-    def slowest(one: DefinitionFigures) -> float:
-        return one.ran.p95 if one.ran else 0.0
+    def value(one: DefinitionFigures) -> float:
+        if order == "slowest":
+            return one.ran.p95 if one.ran else 0.0
+        return one.failed if order == "failing" else one.jobs
 
-    ways = {"busiest": lambda one: one.jobs, "slowest": slowest, "failing": lambda one: one.failed}
-    value = ways[order]
     ranked = sorted(trends.definitions, key=value, reverse=True)[:MOST_DEFINITIONS]
     if order == "failing":
         ranked = [one for one in ranked if one.failed]
@@ -137,15 +138,18 @@ def _failure(context: AppContext, group: DeadGroup) -> ShownFailure:
     return ShownFailure(group, views.summary(views.failure(group.error, context.redaction)))
 
 
-async def _run(context: AppContext, schedule: Schedule) -> ShownRun:
-    last: Sequence[TickOnRecord] = await context.client.schedules.ticks(schedule.name, limit=RUNS)
-    rule = schedule.asked.recurrence
-    words = rule_text(rule) or rule.cron or ""
-    if rule.cron is not None and rule.timezone != "UTC":
-        words = f"{words}, {rule.timezone}"
-    return ShownRun(
-        schedule, schedule_address(schedule.name), words, runs.drawn(last, RUNS), runs.in_words(last)
-    )
+def _runs(
+    schedules: Sequence[Schedule], last: Mapping[ScheduleName, Sequence[TickOnRecord]]
+) -> list[ShownRun]:
+    shown = []
+    for one in schedules:
+        rule, runs = one.asked.recurrence, last.get(one.name, ())
+        words = rule_text(rule) or rule.cron or ""
+        if rule.cron is not None and rule.timezone != "UTC":
+            words = f"{words}, {rule.timezone}"
+        drawn, told = ticks.small(runs, RUNS), ticks.told(runs, RUNS)
+        shown.append(ShownRun(one, schedule_address(one.name), words, drawn, told))
+    return shown
 
 
 def _address(period: str, order: str) -> str:

@@ -8,7 +8,7 @@ from tenure.api import inputs
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import kept_named
 from tenure.core.values.bounds import LARGEST_NUMBER
-from tenure.engine.client.statistics import PERIODS
+from tenure.engine.figures.statistics import PERIODS
 from tenure.surfaces.dashboard.pages.job.frames import TraceView
 from tenure.surfaces.dashboard.pages.job.log_view import WARNINGS
 from tenure.surfaces.dashboard.pages.jobs.dead_letters import ORDERS

@@ -25,7 +25,9 @@
   const PAUSE = 300;
   const LOOK = 600;
   const POLL = 2000;
-  let source = null, polling = null, due = null, last = 0, isHeld = false;
+  // What the server works out for all viewers together is up to two seconds old: it is asked for once more after that.
+  const LATE = 2300;
+  let source = null, polling = null, due = null, late = null, last = 0, isHeld = false;
 
   function refresh() {
     due = null;
@@ -34,6 +36,8 @@
   }
   function hint() {
     if (due === null) due = setTimeout(refresh, Math.max(0, last + PAUSE - Date.now()));
+    clearTimeout(late);
+    late = setTimeout(refresh, LATE);
   }
   function follow() {
     stopFollowing();
@@ -52,7 +56,8 @@
     if (source) source.close();
     clearInterval(polling);
     clearTimeout(due);
-    source = polling = due = null;
+    clearTimeout(late);
+    source = polling = due = late = null;
   }
   function showLive() {
     const sign = one(".live");

@@ -21,7 +21,7 @@ class NoFields(Form, frozen=True, kw_only=True):
 
 
 class AnyFields(Form, frozen=True, kw_only=True):
-    """A form whose fields depend on data: the texts by name. Its handler says what is wrong, beside the field."""
+    """A form whose fields depend on data: texts by name. Its handler says what is wrong, beside the field."""
 
     fields: Mapping[str, Sequence[str]] = {}
 

@@ -22,7 +22,7 @@ TOKEN = "csrf"  # noqa: S105
 _TOKEN_HEADER = "x-csrf-token"  # noqa: S105
 
 
-class Wanted(Struct, frozen=True):
+class PageCount(Struct, frozen=True):
     """What on a page wants somebody, in a word or two, and how bad that is."""
 
     text: str
@@ -45,7 +45,7 @@ class PageRequest(Struct, frozen=True, kw_only=True):
     csrf: str
     admit: Callable[[str | None], Awaitable[Caller]]
     deployment: str = ""
-    wanted: Mapping[str, Wanted] = {}
+    wanted: Mapping[str, PageCount] = {}
 
     @property
     def is_htmx(self) -> bool:

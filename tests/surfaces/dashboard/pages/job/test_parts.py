@@ -115,7 +115,7 @@ async def test_the_error_of_a_dead_letter_names_the_others_and_how_it_was_given_
     await settle(store, [unrecoverable(one, error) for one in owned])
     reader, tenant = [await visitor(api, store, "read", namespace=name) for name in (None, "acme")]
     page = await shown(reader, owned[0].lease.job)
-    assert "Given up after 1 of 3 attempts" in page
+    assert "Not tried again after attempt 1 of 3" in page
     assert re.search(r'<a href="/ui/jobs\?q=fingerprint:mail[^"]*">2 other jobs</a> died of this', page)
     theirs = await enqueue_one(store, namespace="acme")
     [held] = await claim(store)

@@ -58,8 +58,8 @@ class AttemptsView(Struct, frozen=True):
 
     @property
     def is_shown(self) -> bool:
-        """Whether they tell more than the rest of the page: of one that went well or failed it tells all."""
-        return len(self.rows) > 1 or any(row.word not in _TOLD for row in self.rows)
+        """Whether they tell more than the rest of the page, which tells all of one that went well."""
+        return len(self.rows) > 1 or any(row.word not in _TOLD and row.error is None for row in self.rows)
 
 
 def attempts_view(attempts: Sequence[Attempt], redaction: Redaction, most: int) -> AttemptsView:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from tenure.core.model.job import Job
 from tenure.core.reports.reading import Listed
-from tenure.surfaces.dashboard.pages.jobs.job_row import time_text
+from tenure.surfaces.dashboard.pages.job_row import time_text
 from tenure.surfaces.http.app.context import AppContext, Request
 
 MOST_COUNTED = 200

@@ -12,7 +12,7 @@ from tenure.core.reports.reading import Filter
 from tenure.core.values import fingerprint
 from tenure.core.values.failure import Failure
 from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
-from tenure.surfaces.dashboard.pages.job.frames import Trace, TraceView, trace_of
+from tenure.surfaces.dashboard.pages.job.frames import ErrorTrace, TraceView, trace_of
 from tenure.surfaces.http.app.context import AppContext, Request
 
 LONGEST_TEXT = 16_384
@@ -30,7 +30,7 @@ class ErrorView(Struct, frozen=True):
     is_last: bool
     others: Count | None
     alike: str
-    trace: Trace | None
+    trace: ErrorTrace | None
     text: str
     views: Sequence[tuple[str, str]]
     chosen: str

@@ -96,7 +96,7 @@ class Raising(Struct, frozen=True):
 TracePart = OwnFrame | OtherFrames | Raising
 
 
-class Trace(Struct, frozen=True):
+class ErrorTrace(Struct, frozen=True):
     """A traceback in parts, in Python's order, and how many frames it has."""
 
     parts: Sequence[tuple[str, TracePart]]
@@ -111,7 +111,7 @@ class _Section(Struct, frozen=True):
     link: str
 
 
-def trace_of(error: Failure, view: TraceView = TraceView.OWN) -> Trace | None:
+def trace_of(error: Failure, view: TraceView = TraceView.OWN) -> ErrorTrace | None:
     """The frames of an error's traceback; None where there are none to be read."""
     if not error.traceback:
         return None
@@ -124,7 +124,7 @@ def trace_of(error: Failure, view: TraceView = TraceView.OWN) -> Trace | None:
         (one for section in reversed(sections) for one in reversed(section.frames) if not one.package), None
     )
     shown = [part for section in sections for part in _parts(section, kept, last, view)]
-    return Trace([(_kind(part), part) for part in shown], count)
+    return ErrorTrace([(_kind(part), part) for part in shown], count)
 
 
 def place_of(error: Failure) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from tenure.api.why_shapes import FullLimitItem, WhyItem
+from tenure.api.why_shapes import FullLimitItem, ObstacleItem, WhyItem
 from tenure.core.model.job import Job
 from tenure.core.model.states import State
 from tenure.core.reports.why import WhyCode
@@ -63,7 +63,8 @@ def hindrances(why: WhyItem, job: Job, caller: Caller) -> list[Hindrance]:
 
 def _in_the_way(why: WhyItem, job: Job, caller: Caller) -> Iterator[Hindrance]:
     limits = iter(why.data.limits)
-    for one in (why, *why.data.also):
+    told: Sequence[WhyItem | ObstacleItem] = (why, *why.data.also)
+    for one in told:
         sentence = _COMMAND.sub("", one.sentence) if one.code in _BY_BUTTON else one.sentence
         text, remedy = _parted(sentence.strip())
         href, action = ("", "") if caller.is_namespaced else _PLACES.get(one.code, ("", ""))

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from tenure.api.why_shapes import WhyItem
+from tenure.api.why_shapes import ObstacleItem, WhyItem
 from tenure.core.model.job import Job
 from tenure.core.model.outcome import Attempt, Ending
 from tenure.core.model.states import State
@@ -39,7 +39,7 @@ def present(job: Job, attempts: Sequence[Attempt], why: WhyItem, now: datetime) 
         if job.state is State.CANCELLING
         else f"stopped at {short(since + job.policy.timeout)} if it has not ended"
     )
-    told = (why, *why.data.also)
+    told: Sequence[WhyItem | ObstacleItem] = (why, *why.data.also)
     ownership = {WhyCode.RUNNING, WhyCode.CANCELLING}
     trouble = " ".join(one.sentence for one in told if one.code not in ownership)
     if job.state is State.CANCELLING or (job.lease_expires_at is not None and job.lease_expires_at <= now):

@@ -14,7 +14,8 @@ from tenure.core.reports.failures import DeadGroup
 from tenure.core.values import fingerprint
 from tenure.core.values.failure import Failure
 from tenure.surfaces.dashboard.figures import svg
-from tenure.surfaces.dashboard.pages.addresses import job_address, list_address
+from tenure.surfaces.dashboard.pages import addresses
+from tenure.surfaces.dashboard.pages.addresses import job_address, list_address, with_words
 from tenure.surfaces.dashboard.pages.job.frames import place_of
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -165,4 +166,4 @@ def _by_oldest(cause: Cause) -> float:
 
 def _address(text: str, order: str, within: str) -> str:
     order = "" if order == ORDERS[0] else order
-    return list_address(path="/ui/dead-letters", q=text, order=order, within=within)
+    return with_words(addresses.DEAD, q=text, order=order, within=within)

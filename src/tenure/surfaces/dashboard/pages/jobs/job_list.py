@@ -11,8 +11,8 @@ from tenure.core.model.states import State
 from tenure.core.reports.reading import Filter, Listed, Page
 from tenure.core.values.bounds import MOST_LOOKED_AT
 from tenure.surfaces.dashboard.pages.addresses import job_address
+from tenure.surfaces.dashboard.pages.job_row import JobRow, time_text
 from tenure.surfaces.dashboard.pages.jobs import search
-from tenure.surfaces.dashboard.pages.jobs.job_row import JobRow, time_text
 from tenure.surfaces.dashboard.pages.jobs.list_query import Listing
 from tenure.surfaces.dashboard.pages.jobs.look import Looked, brief_params, look
 from tenure.surfaces.dashboard.pages.jobs.search import Search

@@ -59,13 +59,12 @@ def tabs(listing: Listing, counts: Mapping[State, Count] | None) -> list[Tab]:
         if counts is None or counts[state].n or state in ALWAYS_SHOWN or state in listing.states
     ]
     every = Tab(None, _total(counts, State), listing.with_states([]), not listing.states)
-    return [
-        every,
-        *(
-            Tab(state, counts and counts[state], listing.with_states([state]), state in listing.states)
-            for state in shown
-        ),
-    ]
+    return [every, *(_tab(listing, state, counts) for state in shown)]
+
+
+def _tab(listing: Listing, state: State, counts: Mapping[State, Count] | None) -> Tab:
+    count = None if counts is None else counts[state]
+    return Tab(state, count, listing.with_states([state]), state in listing.states)
 
 
 def total(listing: Listing, counts: Mapping[State, Count] | None) -> Count | None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from tenure.core.model.states import DEAD_LETTERS, FINAL, State
 from tenure.core.reports import pace
 from tenure.core.reports.pace import ALL, DefinitionPace, DetailedPace, Pace, Paces, Spread
-from tenure.engine.client.statistics import EndedSpan, Series, from_minutes, part_begin
+from tenure.engine.figures.statistics import EndedSpan, Series, from_minutes, part_begin
 from tenure.storage.contract.store import Store
 
 FRESH = 10.0

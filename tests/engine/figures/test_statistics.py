@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tenure.core.model.states import State
 from tenure.core.reports import pace
 from tenure.core.reports.pace import PACE_KEPT
-from tenure.engine.client.statistics import Series, series
+from tenure.engine.figures.statistics import Series, series
 from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock

@@ -10,7 +10,7 @@ from tenure.core.model.outcome import Report, Unrecoverable
 from tenure.core.model.states import State
 from tenure.core.reports.pace import MOST_DEFINITIONS
 from tenure.core.values.failure import Failure
-from tenure.engine.client.trends import DefinitionFigures, Standing, Trends
+from tenure.engine.figures.trends import DefinitionFigures, Standing, Trends
 from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
