@@ -30,7 +30,7 @@ def _tell(result: Result) -> Iterator[str]:
     )
     yield counted("harm", result.strikes)
     yield counted("acts", result.acts)
-    late = "" if result.quiet else ", and the time was up before all was told"
+    late = "" if result.quiet else ", and nothing more came before all was told"
     yield f"    {len(result.violations)} violations{late}"
 
 
