@@ -18,10 +18,10 @@ from tests.storage.touched.history import REPORT, Past, PastBackend
 from tests.storage.verbs import claim, seconds
 from tests.whole import IS_WHOLE
 
-FEW, MANY = 10, 9_990 if IS_WHOLE else 3_000
+FEW, MANY = 10, 9_990 if IS_WHOLE else 1_500
 """Steps; 10,000 is what a job may keep."""
 
-TURNS = 2_000 if IS_WHOLE else 150
+TURNS = 2_000 if IS_WHOLE else 60
 HOUR = seconds(3600)
 
 Verb = Callable[[Store, Lease], Awaitable[object]]
