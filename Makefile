@@ -50,10 +50,10 @@ states: ## rewrite the files that are generated from the code and the tests
 bench-storage: ## measure the storage layer, about ten minutes (BENCH_FLAGS=--quick for a short run)
 	$(PYTHON) -m bench.storage $(BENCH_FLAGS)
 
-bench-worker: ## measure the worker, about six minutes (BENCH_FLAGS=--quick, too)
+bench-worker: ## measure the worker, about seven minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.worker $(BENCH_FLAGS)
 
-bench-http: ## measure the HTTP server, about three minutes (BENCH_FLAGS=--quick, too)
+bench-http: ## measure the HTTP server, about four minutes (BENCH_FLAGS=--quick, too)
 	$(PYTHON) -m bench.http $(BENCH_FLAGS)
 
 bench-schedules: ## measure schedules: ten thousand due at once, about twelve minutes (BENCH_FLAGS=--quick, too)

@@ -60,6 +60,12 @@ WORKER_GOALS: dict[str, Goal] = {
     ),
     "telling": Goal("PostgreSQL: drain with metrics, logs and a span for each attempt / without", 0.9, 0.97),
     "untraced": Goal("What a job pays for tracing where nobody traces", 10, 3, "µs", more_is_better=False),
+    "first-call": Goal(
+        "PostgreSQL: CPU of the first call of a process that enqueues", 80, 50, "ms", more_is_better=False
+    ),
+    "first-call-sqlite": Goal(
+        "SQLite: CPU of the first call of a process that enqueues", 80, 50, "ms", more_is_better=False
+    ),
 }
 """Of the worker."""
 
@@ -69,6 +75,9 @@ HTTP_GOALS: dict[str, Goal] = {
     ),
     "http-sqlite": Goal(
         "SQLite at FULL: durable `POST /jobs`, 64 connections / the same without storage", 0.5, 0.7
+    ),
+    "http-by-hand": Goal(
+        "PostgreSQL: `POST /v1/jobs`, 64 connections / a handler by hand, in Starlette with asyncpg", 0.8, 1.0
     ),
 }
 """Of the HTTP server."""
@@ -124,6 +133,8 @@ RIVAL_GOALS: dict[str, Goal] = {
     "drain-async-beside-chancy": Goal("PostgreSQL: drain, lane `async` / Chancy", 4, 10),
     "drain-async-beside-procrastinate": Goal("PostgreSQL: drain, lane `async` / Procrastinate", 20, 40),
     "drain-async-beside-dbos": Goal("PostgreSQL: drain, lane `async` / DBOS", 20, 40),
+    "drain-async-beside-pgboss": Goal("PostgreSQL: drain, lane `async` / pg-boss", 1, 1.1),
+    "drain-async-beside-graphile": Goal("PostgreSQL: drain, lane `async` / Graphile Worker", 0.4, 0.75),
     "drain-sqlite-beside-huey-sqlite": Goal(
         "SQLite: drain at FULL, lane `async` / Huey on SQLite at FULL", 2.5, 4
     ),
@@ -134,8 +145,11 @@ RIVAL_GOALS: dict[str, Goal] = {
     "cpu-async-beside-pgqueuer": Goal(
         "PostgreSQL: CPU a job of worker and server, lane `async` / PgQueuer", 1.2, 0.8, more_is_better=False
     ),
-    "enqueue-singly": Goal("PostgreSQL: enqueue one by one, keyed / the best rival on PostgreSQL", 0.9, 1.2),
-    "enqueue-bulk": Goal("PostgreSQL: bulk enqueue / the best rival on PostgreSQL", 0.9, 1.5),
+    "cpu-async": Goal(
+        "PostgreSQL: CPU a job of worker and server, lane `async`", 75, 60, "µs", more_is_better=False
+    ),
+    "enqueue-singly": Goal("PostgreSQL: enqueue one by one, keyed / the best rival on PostgreSQL", 1, 1.2),
+    "enqueue-bulk": Goal("PostgreSQL: bulk enqueue / the best rival on PostgreSQL", 1, 1.5),
     "start-latency-async": Goal(
         "PostgreSQL: from the call of enqueue to the handler's first line, lane `async`, worker idle, p50",
         *(4, 2, "ms"),

@@ -1,4 +1,4 @@
-"""A crowd of clients in one process: each sends its next `POST /jobs` when the one before is answered.
+"""A crowd of clients in one process: each sends its next request for a job when the one before is answered.
 
 Bytes are written and counted, nothing is parsed that need not be: the crowd must cost less than the server.
 """
@@ -16,10 +16,15 @@ import uvloop
 from bench.http_bare import DEFINITION
 
 HEAD = (
-    "POST /jobs HTTP/1.1\r\nHost: {host}\r\n"
+    "POST {path} HTTP/1.1\r\nHost: {host}\r\n"
     "Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
 )
-BODY = '{{"jobType": "{kind}", "payload": {{"to": "{text}"}}, "idempotencyKey": "{key}"}}'
+PLAIN, NATIVE = "/jobs", "/v1/jobs"
+BODIES = {
+    PLAIN: '{{"jobType": "{kind}", "payload": {{"to": "{text}"}}, "idempotencyKey": "{key}"}}',
+    NATIVE: '{{"definitionKey": "{kind}", "params": {{"to": "{text}"}}, "idempotencyKey": "{key}"}}',
+}
+"""What is sent, by the path it is sent to."""
 TEXT = "x" * 189
 """So that the params have 200 bytes, as in the other benches."""
 
@@ -39,12 +44,11 @@ class Load(NamedTuple):
 class Crowd:
     """Calls that are still to be made, and how long those took that were."""
 
-    def __init__(self, host: str, calls: int) -> None:
+    def __init__(self, host: str, path: str, calls: int) -> None:
         key = token_hex(8) + "-{number:08d}"
-        body = BODY.format(kind=DEFINITION, text=TEXT, key=key.format(number=0))
-        self._before = (
-            (HEAD.format(host=host, length=len(body)) + body).rpartition("00000000")[0].encode("ascii")
-        )
+        body = BODIES[path].format(kind=DEFINITION, text=TEXT, key=key.format(number=0))
+        whole = HEAD.format(path=path, host=host, length=len(body)) + body
+        self._before = whole.rpartition("00000000")[0].encode("ascii")
         self._left = calls
         self.took: list[float] = []
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -110,9 +114,9 @@ class Caller(asyncio.Protocol):
         self._crowd.failed(f"the server hung up: {exc}")
 
 
-async def load(host: str, port: int, calls: int, connections: int) -> Load:
+async def load(host: str, port: int, calls: int, connections: int, path: str = PLAIN) -> Load:
     """Make so many calls over so many connections; nothing is timed before all are open."""
-    crowd = Crowd(f"{host}:{port}", calls)
+    crowd = Crowd(f"{host}:{port}", path, calls)
     loop = asyncio.get_running_loop()
     callers = [
         (await loop.create_connection(lambda: Caller(crowd), host, port))[1] for _ in range(connections)
@@ -128,5 +132,7 @@ async def load(host: str, port: int, calls: int, connections: int) -> Load:
 
 if __name__ == "__main__":
     uvloop.install()
-    given_host, *numbers = sys.argv[1:]
-    print(msgspec.json.encode(asyncio.run(load(given_host, *map(int, numbers)))).decode())
+    given_host, given_path, *numbers = sys.argv[1:]
+    port, calls, connections = map(int, numbers)
+    seen = asyncio.run(load(given_host, port, calls, connections, given_path))
+    print(msgspec.json.encode(seen).decode())

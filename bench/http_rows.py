@@ -1,4 +1,4 @@
-"""The rows of the server's bench: durable `POST /jobs` beside the same route without storage."""
+"""The rows of the server's bench: requests for jobs beside the same without storage, and one by hand."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ from bench import processes
 from bench.drain import LONGEST
 from bench.figures import Measured, Round, figure_of
 from bench.http_bare import registered
-from bench.http_load import Load
+from bench.http_load import NATIVE, PLAIN, Load
 from bench.measure import Contest, compared
 from bench.place import Place
 from bench.rows import Row
@@ -25,6 +25,9 @@ from bench.sites import PostgresSite, Site, SqliteSite
 from tenure.storage.address import store_for
 
 CONNECTIONS = 64
+OTHERS = {"http-by-hand": "other"}
+"""What stands beside a row, in the names of its figures, if not the product without storage."""
+
 ROOT = Path(__file__).parent.parent
 
 _logs = count(1)
@@ -38,6 +41,7 @@ class Target(NamedTuple):
     port: str
     site: Site | None
     loads: list[Load]
+    path: str = PLAIN
 
     def round(self, calls: int) -> Round:
         """One round of calls, by a crowd in a process of its own. The server's CPU is with its database's."""
@@ -47,6 +51,7 @@ class Target(NamedTuple):
             "-m",
             "bench.http_load",
             self.host,
+            self.path,
             self.port,
             str(calls),
             str(CONNECTIONS),
@@ -75,26 +80,47 @@ def on_sqlite(at: Place) -> Measured:
         return _beside_nothing(at, site, "http-sqlite")
 
 
-ROWS: dict[str, Row] = {"http-postgres": Row(on_postgres, 240), "http-sqlite": Row(on_sqlite, 240)}
+def by_hand(at: Place) -> Measured:
+    """`POST /v1/jobs` beside a handler that somebody would write by hand, on the same server."""
+    site, table = (PostgresSite(at.postgres.database(name)) for name in ("http_native", "http_by_hand"))
+    with closing(site), closing(table):
+        other = (sys.executable, "-m", "bench.http_by_hand", table.address)
+        asyncio.run(_register(site.address))
+        with _serving(at, _durable(site), site, NATIVE) as kept, _serving(at, other, table, NATIVE) as hand:
+            names = (f"{site.name}: `POST {NATIVE}`, {CONNECTIONS} connections", "Starlette and asyncpg")
+            found = _contest(at, "http-by-hand", kept, hand, names)
+            waits = [ours.p99 / theirs.p99 for ours, theirs in zip(kept.loads, hand.loads, strict=True)]
+            return found + Measured([figure_of("http-by-hand-p99-ratio", waits, of="rounds")])
+
+
+ROWS: dict[str, Row] = {
+    "http-postgres": Row(on_postgres, 240),
+    "http-sqlite": Row(on_sqlite, 240),
+    "http-by-hand": Row(by_hand, 240),
+}
 
 
 def _beside_nothing(at: Place, site: Site, name: str) -> Measured:
     asyncio.run(_register(site.address))
-    durable = (sys.executable, "-m", "tenure", "api", "--port", "0", "--database", site.address)
     bare = (sys.executable, "-m", "bench.http_bare")
+    with _serving(at, _durable(site), site) as kept, _serving(at, bare, None) as nothing:
+        names = (f"{site.name}: `POST {PLAIN}`, {CONNECTIONS} connections", "the same without storage")
+        return _contest(at, name, kept, nothing, names)
+
+
+def _durable(site: Site) -> tuple[str, ...]:
+    return (sys.executable, "-m", "tenure", "api", "--port", "0", "--database", site.address)
+
+
+def _contest(at: Place, name: str, ours: Target, other: Target, names: tuple[str, str]) -> Measured:
     calls = at.size.http_calls
-    with _serving(at, durable, site) as kept, _serving(at, bare, None) as nothing:
-        for target in (kept, nothing):
-            target.round(CONNECTIONS)  # so that everybody is connected and has read the definition
-            target.loads.clear()
-        contest = Contest(
-            lambda: kept.round(calls),
-            lambda: nothing.round(calls),
-            f"{site.name}: `POST /jobs`, {CONNECTIONS} connections",
-            "the same without storage",
-        )
-        measured = compared(name, contest, pairs=at.size.pairs, watch=at.watch, deadline=at.deadline)
-        return measured + _waits(name, kept.loads) + _waits(f"{name}-nothing", nothing.loads)
+    for target in (ours, other):
+        target.round(CONNECTIONS)  # so that everybody is connected and has read the definition
+        target.loads.clear()
+    contest = Contest(lambda: ours.round(calls), lambda: other.round(calls), *names)
+    measured = compared(name, contest, pairs=at.size.pairs, watch=at.watch, deadline=at.deadline)
+    other_name = f"{name}-{OTHERS.get(name, 'nothing')}"
+    return measured + _waits(name, ours.loads) + _waits(other_name, other.loads)
 
 
 def _waits(name: str, loads: list[Load]) -> Measured:
@@ -111,14 +137,14 @@ def _waits(name: str, loads: list[Load]) -> Measured:
 
 
 @contextmanager
-def _serving(at: Place, command: tuple[str, ...], site: Site | None) -> Iterator[Target]:
+def _serving(at: Place, command: tuple[str, ...], site: Site | None, path: str = PLAIN) -> Iterator[Target]:
     log = at.folder / f"server-{next(_logs)}.log"
     with processes.started(command, log=log, folder=ROOT, environment=dict(os.environ)) as process:
         processes.await_line(" on ", log, process, seconds=LONGEST)
         found = re.search(r"http://(.+):(\d+) on ", log.read_text())
         if found is None:
             raise RuntimeError(f"a server did not say where it is, but:\n{log.read_text()}")
-        yield Target(process.pid, found[1], found[2], site, [])
+        yield Target(process.pid, found[1], found[2], site, [], path)
 
 
 async def _register(address: str) -> None:

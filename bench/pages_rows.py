@@ -26,7 +26,7 @@ from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import NewSchedule, ScheduledJob
 from tenure.core.webhooks.delivery import NewDelivery
 from tenure.core.webhooks.webhook import NewWebhook
-from tenure.engine.client.statistics import FRESH
+from tenure.engine.figures.statistics import FRESH
 from tenure.storage.address import store_for
 from tests.storage.faults.own_server import OwnServer
 from tests.surfaces.read_addresses import addresses

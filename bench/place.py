@@ -61,6 +61,7 @@ class Size(Struct, frozen=True, kw_only=True):
     """How long jobs come at one pace; at least forty of them, or as many as twenty seconds have."""
     memory_jobs: int
     http_calls: int
+    first_calls: int
     schedules: int
     beside_seconds: float
     """How long a drain beside schedules that fire is watched; as many fire as in that part of a minute."""
@@ -104,6 +105,7 @@ FULL = Size(
     pace_seconds=3.0,
     memory_jobs=500_000,
     http_calls=8_000,
+    first_calls=9,
     schedules=10_000,
     beside_seconds=15.0,
     past_jobs=1_000_000,
@@ -142,6 +144,7 @@ QUICK = Size(
     pace_seconds=0.0,
     memory_jobs=400,
     http_calls=256,
+    first_calls=1,
     schedules=600,
     beside_seconds=8.0,
     past_jobs=2_000,

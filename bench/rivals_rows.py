@@ -40,8 +40,8 @@ DRAINS: dict[str, tuple[Peer, tuple[str, ...]]] = {
 }
 """What is drained beside what, by the name of the group."""
 
-SHOWN_ONLY = ("pgboss", "graphile")
-"""No goal speaks of their drains."""
+CPU_BESIDE = "pgboss"
+"""Beside whom the CPU of a job is told in itself, too."""
 
 BEST_CALLERS = ("pgqueuer", "pgboss", "graphile")
 """Those that enqueue fast enough to be the best; the others are shown."""
@@ -63,11 +63,16 @@ def drain_beside(group: str, ours: Peer, theirs: Peer, at: Place) -> Measured:
         # The rival first: where it is not set up, nothing is measured in vain.
         right, left = (_drains(stack, peer, at) for peer in (theirs, ours))
         contest = Contest(left, right, _what("drain", group, ours), _what("drain", group, theirs))
-        pairs = at.size.other_pairs if theirs.key in SHOWN_ONLY else at.size.pairs
         beside = f"{group}-beside-{theirs.key}"
-        found = compared(f"drain-{beside}", contest, pairs=pairs, watch=at.watch, deadline=at.deadline)
+        found = compared(
+            f"drain-{beside}", contest, pairs=at.size.pairs, watch=at.watch, deadline=at.deadline
+        )
     cpu = _cpu_ratio(f"cpu-{beside}", *found.speeds)
-    return found + Measured([cpu] if cpu else [])
+    found += Measured([cpu] if cpu else [])
+    if theirs.key == CPU_BESIDE:
+        samples = [1e6 * _cpu(each) / each.jobs for each in found.speeds[0].rounds]
+        found += Measured([figure_of("cpu-async", samples, unit="µs", of="rounds")])
+    return found
 
 
 def limit(at: Place) -> Measured:
@@ -128,7 +133,7 @@ def memory(at: Place) -> Measured:
 
 def _drain_rows() -> dict[str, Row]:
     return {
-        f"{group}-{key}": Row(partial(_drain_row, group, ours, BY_KEY[key]), 50 if key in SHOWN_ONLY else 95)
+        f"{group}-{key}": Row(partial(_drain_row, group, ours, BY_KEY[key]), 95)
         for group, (ours, keys) in DRAINS.items()
         for key in keys
     }

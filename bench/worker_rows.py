@@ -7,9 +7,10 @@ from functools import partial
 from itertools import count
 from statistics import quantiles
 
+from bench import first_call
 from bench.drain import Queue, drain
 from bench.figures import Figure, Measured, Round, Speed, figure_of
-from bench.jobs import STAMP
+from bench.jobs import STAMP, program
 from bench.measure import Contest, compared, in_blocks
 from bench.place import Place
 from bench.rows import Row
@@ -130,12 +131,40 @@ def untraced_row(_at: Place) -> Measured:
     return Measured([figure_of("untraced", each, unit="µs", of="rounds")])
 
 
+def first_call_row(at: Place) -> Measured:
+    """What a process pays that enqueues for the first time."""
+    found = Measured()
+    for site in _sites(at, "first_call"):
+        with program(site.address) as app:
+            app.enqueue_many_sync([app.new_job(STAMP, {"stamps": "nowhere"})])  # so that the schema is there
+        blocks = in_blocks(
+            partial(first_call.milliseconds, site.address),
+            blocks=at.size.first_calls,
+            watch=at.watch,
+            deadline=at.deadline,
+        )
+        found += Measured(
+            [
+                figure_of(
+                    "first-call" + _suffix(site),
+                    [block.found for block in blocks],
+                    probes=[block.probes for block in blocks],
+                    disturbed=sum(block.disturbed for block in blocks),
+                    unit="ms",
+                    of="processes",
+                )
+            ]
+        )
+    return found
+
+
 ROWS: dict[str, Row] = {
     "start-latency": Row(start_latency, 150),
     "drain": Row(drain_row, 240),
     "idle": Row(idle_row, 120),
     "telling": Row(telling_row, 240),
     "untraced": Row(untraced_row, 20),
+    "first-call": Row(first_call_row, 60),
 }
 
 

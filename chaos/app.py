@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chaos import failpoints, ledger, seen
+from chaos import deeds, failpoints, ledger, seen
 from chaos.lanes import COMMAND, variants
 from tenure import Context, Snooze, Tenure, backoff
 
@@ -24,6 +24,9 @@ COOKIE = "CHAOS_COOKIE"
 
 PRIVATE = "CHAOS_TOKEN"
 """A variable of workers and servers that no job is given."""
+
+SIGNAL = "arrived"
+"""What a journey is told by those who asked for it."""
 
 PROGRAM = str(Path(__file__).with_name("program.py"))
 QUICK = backoff(base=0.02, cap=0.2)
@@ -138,6 +141,39 @@ def parent(ctx: Context) -> int:
     enter("effect", ctx)
     enter("end", ctx)
     return ctx.fence
+
+
+@job("journey", retry=QUICK, max_attempts=8)
+async def journey(ctx: Context) -> int:
+    """Keeps steps and a checkpoint, sleeps, and waits to be told something."""
+    enter("start", ctx)
+    for turn in range(3):
+        await ctx.step(f"look {turn}", deed, f"look {turn}", ctx)
+    ctx.state["looked"] = True
+    await ctx.checkpoint()
+    await ctx.sleep(0.1)
+    with suppress(TimeoutError):
+        await ctx.wait_for(SIGNAL, timeout=2)
+    await ctx.step("arrive", deed, "arrive", ctx)
+    enter("effect", ctx)
+    enter("end", ctx)
+    return ctx.fence
+
+
+@job("pay", retry=QUICK, max_attempts=8)
+async def pay(ctx: Context) -> int:
+    """Has two effects that are announced before they begin."""
+    enter("start", ctx)
+    for turn in range(2):
+        await ctx.once(f"pay {turn}", deed, f"pay {turn}", ctx, in_doubt="retry")
+    enter("effect", ctx)
+    enter("end", ctx)
+    return ctx.fence
+
+
+def deed(step: str, ctx: Context) -> str:
+    """Do what a step does: write down that it ran."""
+    return deeds.write(os.environ[LEDGER], ctx.job_id, step, ctx.fence)
 
 
 @job("look", retry=QUICK, max_attempts=5)

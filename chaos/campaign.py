@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from chaos import checker, evidence, history, ledger, load
-from chaos.app import app
+from chaos import charges, checker, deeds, evidence, history, ledger, load
 from chaos.checker import Violation
 from chaos.counters import counted
 from chaos.evidence import Evidence, Leftovers, Terms
@@ -23,6 +23,7 @@ from chaos.ground import Kind
 from chaos.machine import Span
 from chaos.recovery import Recovery, recoveries
 from chaos.scene import Opened, Scene, left_over, passages_of, staged, writings
+from chaos.shop import app
 from chaos.staff import Hand, StaffConfig
 from tenure.core.model.lanes import LANES
 from tenure.engine.config import served_lines
@@ -76,9 +77,14 @@ class Setup(Struct, frozen=True, kw_only=True):
 
     @property
     def usual(self) -> Mapping[str, float]:
-        """The harmless jobs. To those under limits no message leads, and sweeps are too far apart."""
+        """The harmless jobs. To those under limits no message leads, and sweeps are too far apart.
+
+        Transactions of handlers are on PostgreSQL alone.
+        """
         usual = load.BUSY if self.aims else load.USUAL
-        return {name: weight for name, weight in usual.items() if not self.messages or name != "limited"}
+        absent = {"limited"} if self.messages else set()
+        absent |= {"charge"} if self.store == "sqlite" else set()
+        return {name: weight for name, weight in usual.items() if name not in absent}
 
     @property
     def due(self) -> tuple[str, ...]:
@@ -279,7 +285,7 @@ async def _gathered(
         effects=frozenset(spec.key for spec in app.specs()),
         backoff_by_policy=True,
     )
-    return await evidence.gather(
+    gathered = await evidence.gather(
         scene.store,
         terms,
         watch=scene.watch,
@@ -305,3 +311,5 @@ async def _gathered(
         secrets=scene.secrets,
         passages=passages_of(scene.folder),
     )
+    done = deeds.read(scene.folder / "ledger")
+    return replace(gathered, deeds=done, charges=await charges.read(scene.ground.direct))

@@ -130,6 +130,14 @@ class Casebook:
         return {one.job: one for one in self.evidence.progress}
 
     @cached_property
+    def deeds(self) -> dict[tuple[UUID, str], list[int]]:
+        """By job and step, the fences under which it ran."""
+        found = defaultdict(list)
+        for deed in self.evidence.deeds:
+            found[deed.job, deed.step].append(deed.fence)
+        return dict(found)
+
+    @cached_property
     def schedules(self) -> dict[ScheduleName, ScheduleLife]:
         """What is known of schedules."""
         return schedule_lives(self.evidence)

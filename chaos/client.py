@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
 
+from chaos.app import SIGNAL
 from chaos.history import History, Verb
 from chaos.load import Ask, Wanted
 from tenure.core.errors import JobNotFound, StoreBusy, StoreError, StoreRefused, StoreUnavailable
+from tenure.core.model.durable import Delivered, Signal, Signalled
 from tenure.core.model.job import Enqueued, JobStanding, NewJob
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
-from tenure.core.values.documents import canonical_hash
+from tenure.core.values.documents import Document, canonical_hash
 from tenure.storage.contract.store import Store
 
 T = TypeVar("T")
+KEPT = frozenset({Delivered.KEPT, Delivered.RESUMED, Delivered.REPEATED})
 REST = 0.1
 """Seconds before a call that failed is made again."""
 
@@ -64,6 +67,15 @@ class Client:
         self._jobs.update(zip((one.key for one in wanted), ids, strict=True))
         return ids
 
+    async def signal(self, job: UUID) -> None:
+        """Tell a job what journeys wait for; the same again changes nothing."""
+        said = Signal(name=SIGNAL, by="the client", body=Document('{"at":"the station"}'))
+
+        def kept(told: Signalled | None) -> tuple[list[UUID], list[UUID]]:
+            return [], [job] if told is not None and told.delivered in KEPT else []
+
+        await self._insist("signal", lambda: self._store.signal(job, said), kept, asked=[job])
+
     async def _record(
         self, wanted: Sequence[Wanted], *, batch: bool = False, tries: int | None = None
     ) -> list[Enqueued] | None:
@@ -97,17 +109,17 @@ class Client:
 
     async def _make_call(self, ask: Ask) -> None:
         match ask.verb:
-            case "enqueue":
-                await self.enqueue(ask.wanted)
-            case "batch":
-                await self.enqueue(ask.wanted, batch=True)
+            case "enqueue" | "batch":
+                await self._tell(ask.wanted, await self.enqueue(ask.wanted, batch=ask.verb == "batch"))
             case "cancel":
                 for one in ask.wanted:
                     if (job := self._jobs.get(one.key)) is not None:
                         await self.cancel(job)
             case "hold":
-                for job in await self.enqueue(ask.wanted):
+                held = await self.enqueue(ask.wanted)
+                for job in held:
                     await self.accept(job)
+                await self._tell(ask.wanted, held)
             case "stop":
                 for job in await self.enqueue(ask.wanted):
                     await self._until(job, State.RUNNING)
@@ -116,6 +128,16 @@ class Client:
                 for one in ask.wanted:
                     if (job := self._jobs.get(one.key)) is not None and await self._has_ended(job):
                         await self.replay(job)
+
+    async def _tell(self, wanted: Sequence[Wanted], jobs: Sequence[UUID]) -> None:
+        """Send signals to those of these jobs that are to have one, each in its time."""
+        began = asyncio.get_running_loop().time()
+        due = [
+            (one.told_after, job) for one, job in zip(wanted, jobs, strict=True) if one.told_after is not None
+        ]
+        for at, job in sorted(due):
+            await asyncio.sleep(max(0.0, began + at - asyncio.get_running_loop().time()))
+            await self.signal(job)
 
     async def _has_ended(self, job: UUID) -> bool:
         with suppress(StoreError):

@@ -15,6 +15,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from chaos.charges import Charge
+from chaos.deeds import Deed
 from chaos.history import Call
 from chaos.kept_progress import (
     FinishedStep,
@@ -198,6 +200,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """Every event as it came by, where webhooks are judged: its job may be gone since."""
     progress: list[JobProgress] = []
     finished_steps: list[FinishedStep] = []
+    deeds: list[Deed] = []
+    """What steps of handlers did, and what their transactions wrote: whoever gathers adds them."""
+    charges: list[Charge] = []
 
 
 class Watch:

@@ -25,6 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from tenure.execution.protocol.messages import DurableQuestion
+
 VARIABLE = "TENURE_TEST_FAILPOINTS"
 FIRED = "TENURE_TEST_FAILPOINTS_FIRED"
 
@@ -51,16 +53,23 @@ class Fired(NamedTuple):
     at: float
 
 
-def _around(side: Side, name: str, target: str) -> dict[str, Place]:
+def _around(
+    side: Side, name: str, target: str, counts: Callable[[tuple[Any, ...]], bool] = lambda _: True
+) -> dict[str, Place]:
     return {
-        f"{name}.before": Place(side, target, "before"),
-        f"{name}.after": Place(side, target, "after"),
+        f"{name}.before": Place(side, target, "before", counts),
+        f"{name}.after": Place(side, target, "after", counts),
     }
 
 
 def _is_no_rehearsal(arguments: tuple[Any, ...]) -> bool:
     """Whether a child does this for an attempt: zygotes and spares do it in vain, under no fence."""
     return all(getattr(argument, "fence", 1) for argument in arguments)
+
+
+def _is_about_progress(arguments: tuple[Any, ...]) -> bool:
+    """Whether what a handler asks its worker is about its progress."""
+    return isinstance(arguments[1](0), DurableQuestion)
 
 
 def _verb(verb: str) -> str:
@@ -77,6 +86,10 @@ PLACES: dict[str, Place] = {
     **_around("worker", "store.promote", _verb("promote")),
     **_around("worker", "store.hand_back", _verb("hand_back")),
     **_around("worker", "store.spawn", _verb("spawn")),
+    **_around("worker", "store.recall", _verb("recall")),
+    **_around("worker", "store.keep_steps", _verb("keep_steps")),
+    **_around("worker", "store.save_checkpoints", _verb("save_checkpoints")),
+    **_around("worker", "store.suspend", _verb("suspend")),
     **_around("worker", "dispatcher.start", "tenure.engine.worker.in_flight:InFlight.take"),
     **_around("worker", "dispatcher.tell", "tenure.engine.worker.dispatcher:Dispatcher._announce"),
     **_around("worker", "heartbeat.beat", "tenure.engine.worker.heartbeat:Heartbeat.beat"),
@@ -90,6 +103,8 @@ PLACES: dict[str, Place] = {
     "child.effect": Place(
         "zygote", "tenure.execution.child.performance:_returned", "before", _is_no_rehearsal
     ),
+    **_around("zygote", "child.ask", "tenure.execution.handler.replies:Replies.ask", _is_about_progress),
+    "child.reply": Place("zygote", "tenure.execution.handler.durable_calls:answer_in", "before"),
     "child.report": Place("zygote", "tenure.execution.child.process:_flush", "after"),
 }
 """Every failpoint of a worker by name."""

@@ -9,6 +9,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+from chaos import charges
 from tenure.storage.address import store_for
 from tests.storage.faults.own_server import OwnServer
 from tests.storage.postgres.relay import Relay
@@ -26,6 +27,8 @@ class Ground:
     path: Path | None = None
     server: OwnServer | None = None
     relay: Relay | None = None
+    shop: str = ""
+    """On PostgreSQL, what jobs with transactions of their own are given: the way that faults may harm."""
 
 
 @asynccontextmanager
@@ -48,9 +51,12 @@ async def prepared(
     user, _, host = plain.netloc.rpartition("@")
     direct = plain._replace(netloc=f"{user}:{password}@{host}").geturl() if password else plain.geturl()
     await _migrate(direct)
+    await charges.make_table(direct)
     relay = Relay(direct)
     try:
-        yield Ground(kind, await relay.open(), direct, server=server, relay=relay)
+        address = await relay.open()
+        shop = address.replace(f":{password}@", "@") if password else address
+        yield Ground(kind, address, direct, server=server, relay=relay, shop=shop)
     finally:
         await relay.cut()
 

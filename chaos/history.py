@@ -14,7 +14,7 @@ from uuid import UUID
 
 import msgspec
 
-Verb = Literal["enqueue", "cancel", "accept", "replay"]
+Verb = Literal["enqueue", "cancel", "accept", "replay", "signal"]
 Outcome = Literal["acknowledged", "refused", "unknown"]
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from chaos.evidence import Reply
 from tenure.core.errors import StoreRefused, StoreUnavailable
+from tenure.core.model.durable import Delivered, Signal, Signalled
 from tenure.core.model.job import Enqueued, JobStanding, NewJob
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
@@ -71,6 +72,14 @@ class HttpStore:
         """Run finished jobs again, one by one."""
         answers = [(job, await self._told("POST", f"/v1/jobs/{job}/replay")) for job in ids]
         return [Replayed(job, None, UUID(answer["jobId"]), fresh=False) for job, answer in answers]
+
+    async def signal(self, job: UUID, signal: Signal) -> Signalled:
+        """Tell a job something. Whether it was told the same before is nowhere said."""
+        body = {"payload": msgspec.Raw(signal.body.encode())}
+        answer = await self._told("POST", f"/v1/jobs/{job}/signals/{signal.name}", body)
+        if "jobStatus" in answer:
+            return Signalled(Delivered.FINISHED, State(answer["jobStatus"]))
+        return Signalled(Delivered.KEPT, State(answer["status"]))
 
     async def get(self, job: UUID) -> JobStanding:
         """Where a job stands."""

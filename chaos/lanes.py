@@ -14,6 +14,9 @@ LANES: dict[str, tuple[str, ...]] = {
     "parent": ("warm", "thread"),
     "stubborn": ("warm", "thread", COMMAND),
     "die": ("warm", "thread", COMMAND),
+    "journey": ("warm", "async"),
+    "pay": ("warm", "async"),
+    "charge": ("warm", "async"),
     "look": ("warm", "thread", "spawn", COMMAND),
 }
 """For a definition, the lanes beside that one that it is defined for as well: there its key is `key.lane`."""

@@ -32,10 +32,14 @@ class Torn(Exception):
 
 def write(path: str, kind: Kind, job: UUID, attempt: int, fence: int) -> None:
     """Append one line, as this process and at this moment."""
-    entry = Entry(kind, job, attempt, fence, os.getpid(), time.monotonic())
+    append(path, msgspec.json.encode(Entry(kind, job, attempt, fence, os.getpid(), time.monotonic())))
+
+
+def append(path: str, line: bytes) -> None:
+    """Append a line to a file, in one write."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        os.write(descriptor, msgspec.json.encode(entry) + b"\n")
+        os.write(descriptor, line + b"\n")
     finally:
         os.close(descriptor)
 

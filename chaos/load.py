@@ -20,6 +20,8 @@ class Wanted(Struct, frozen=True):
     delay: float | None = None
     priority: int = 0
     hold: bool = False
+    told_after: float | None = None
+    """How many seconds after it was recorded the job is sent its signal; None for one that waits in vain."""
 
 
 class Ask(Struct, frozen=True):
@@ -44,6 +46,9 @@ USUAL: dict[str, float] = {
     "die": 3,
     "once": 3,
     "snooze": 3,
+    "journey": 5,
+    "pay": 4,
+    "charge": 3,
 }
 """Definitions by how often they come."""
 
@@ -72,6 +77,9 @@ INSIDIOUS: dict[str, float] = {
 
 LOOKERS = "look"
 """The definition whose jobs write down what is around them; each lane has one, whatever the dice say."""
+
+TOLD = "journey"
+"""The definition whose jobs are sent a signal."""
 
 PASSWORD = "planted-in-params-5d81c0"  # noqa: S105
 """A secret in the params of jobs, under a name that is not shown."""
@@ -169,7 +177,8 @@ def _wanted(random: Random, names: _Names, mix: dict[str, float], *, hold: bool 
     definition = random.choice(_variants(random.choices(list(mix), list(mix.values()))))
     params = _params(random, definition)
     delay = round(random.uniform(0.05, 1.0), 3) if random.random() < 0.15 else None
-    return Wanted(names.new(), definition, params, delay, random.choice((0, 0, 0, 5, -5)), hold)
+    told = round(random.uniform(0.0, 1.5), 3) if definition.partition(".")[0] == TOLD else None
+    return Wanted(names.new(), definition, params, delay, random.choice((0, 0, 0, 5, -5)), hold, told)
 
 
 def _variants(definitions: Iterable[str]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 import httpx
 
 from chaos.api import Doors
-from chaos.app import PRIVATE, app
+from chaos.app import PRIVATE
 from chaos.client import Client
 from chaos.evidence import Leftovers, Outage, Reply, Secret, Watch, Writing
 from chaos.ground import Ground, Kind, prepared
@@ -29,6 +29,7 @@ from chaos.measuring import Measures
 from chaos.messages import passages
 from chaos.messages.broker import Broker
 from chaos.messages.passages import Passage
+from chaos.shop import app
 from chaos.staff import Staff, StaffConfig
 from chaos.tenants import NAMESPACES, Tenant, with_key
 from tenure.core.errors import StoreError
@@ -213,7 +214,7 @@ async def staged(
     async with prepared(kind, folder, server, password) as ground, AsyncExitStack() as ends:
         broker = await _open_broker(ends) if opened.messages else None
         led = None if broker is None else broker.variables
-        staff = Staff(ground.address, folder, cookie, config, private, led)
+        staff = Staff(ground.address, folder, cookie, config, private, led, ground.shop)
         speaking, looking = await open_store(ground.address), await open_store(ground.direct)
         ends.push_async_callback(looking.close)
         ends.push_async_callback(speaking.close)

@@ -13,7 +13,7 @@ from random import Random
 
 import msgspec
 
-from chaos import app, failpoints, foreign
+from chaos import app, failpoints, foreign, shop
 from chaos.evidence import Secret, Stay
 from chaos.machine import Span
 from chaos.messages import passages
@@ -131,14 +131,17 @@ class Staff:
         config: StaffConfig,
         private: str = "",
         messages: Mapping[str, str] | None = None,
+        charged: str = "",
     ) -> None:
         """`private` is a secret in the environment of workers, which is not for their jobs.
 
-        `messages` are the variables that lead workers to a broker, if there is one.
+        `messages` are the variables that lead workers to a broker, if there is one; `charged` is where jobs
+        have transactions of their own, if they have any.
         """
         self.config = config
         self._private = private
         self._messages = messages
+        self._charged = charged
         self.cookie = cookie
         self.hands: list[Hand] = []
         self.temporary = folder / "tmp"
@@ -262,8 +265,9 @@ class Staff:
         config = self.config
         if is_foreign and self.foreign is not None:
             return self.foreign.command(signals)
+        target = "chaos.shop:app" if self._charged else "chaos.app:app"
         return (
-            *(sys.executable, "-m", "chaos.worker", str(signals), "chaos.app:app"),
+            *(sys.executable, "-m", "chaos.worker", str(signals), target),
             *("--database", self._address, "--slots", str(config.slots)),
             *("--lease-seconds", str(config.lease), "--shutdown-seconds", str(config.shutdown)),
         )
@@ -281,6 +285,7 @@ class Staff:
             "NO_COLOR": "1",
             "TENURE_CHILD_SIGNALS": "any",  # some of its jobs kill those above them
             **self._led(number),
+            **({shop.ADDRESS: self._charged} if self._charged else {}),
             **{f"TENURE_{lane}_SLOTS": str(self.config.slots) for lane in ("WARM", "ASYNC", "THREAD")},
         }
         names = ",".join([app.COOKIE, app.LEDGER, failpoints.FIRED, failpoints.VARIABLE, *special])

@@ -28,6 +28,7 @@ BODY = json.dumps(
         "attempt": 3,
         "n": 7,
         "error": {"kind": "ValueError", "message": "no é"},
+        "payload": {"paid": 5},
         "unheardOf": 1,
     },
     ensure_ascii=False,
@@ -58,6 +59,7 @@ def test_what_the_reference_signs_is_verified_by_us() -> None:
     )
     assert (event.id, event.type, event.job_id, event.state, event.n) == ("msg_1", "failed", JOB, "failed", 7)
     assert event.error == webhooks.WebhookError(kind="ValueError", message="no é")
+    assert event.payload == {"paid": 5}
     assert event.timestamp == datetime(2026, 1, 2, 3, 4, 5, 600_000, tzinfo=UTC)
 
 
@@ -86,12 +88,14 @@ def _with(name: str, value: str | None) -> Callable[[dict[str, str]], dict[str, 
         (_with("webhook-id", "msg_2"), "no signature fits"),
         (_with("webhook-id", None), "webhook-id is missing"),
         (_with("webhook-id", ""), "webhook-id is missing"),
+        (_with("webhook-id", "msg_\udcff"), "no signature fits"),
         (_with("webhook-timestamp", None), "webhook-timestamp is missing"),
         (_with("webhook-timestamp", "now"), "not a time"),
         (_with("webhook-timestamp", "9" * 400), "not a time"),
         (_with("webhook-timestamp", "1700000000"), "no signature fits"),
         (_with("webhook-signature", None), "webhook-signature is missing"),
         (_with("webhook-signature", "v1,é"), "no signature fits"),
+        (_with("webhook-signature", "v1,\udcff"), "no signature fits"),
         (_with("webhook-signature", "v1a,AAAA v2,BBBB"), "no signature fits"),
         (_with("webhook-signature", "v1,AAAA " * 1000), "no signature fits"),
     ],
@@ -106,6 +110,11 @@ def test_a_request_that_is_not_whole_is_refused(
 def test_a_body_that_was_changed_is_refused() -> None:
     with pytest.raises(webhooks.NotVerified, match="no signature fits"):
         webhooks.verify(BODY.replace(b"mail", b"male"), headers(), SECRET)
+
+
+def test_text_that_no_bytes_stand_for_is_refused() -> None:
+    with pytest.raises(webhooks.NotVerified, match="no signature fits"):
+        webhooks.verify(BODY.decode() + "\udcff", headers(), SECRET)
 
 
 def test_another_secret_is_refused() -> None:
@@ -143,3 +152,5 @@ def test_a_signed_body_that_is_no_event_is_refused(body: bytes) -> None:
 def test_a_secret_that_is_none_is_the_receiver_s_own_mistake() -> None:
     with pytest.raises(InvalidInput, match="secret: is no secret of a webhook"):
         webhooks.verify(BODY, headers(), "whsec_typo")
+    with pytest.raises(InvalidInput, match="secret: is missing"):
+        webhooks.verify(BODY, headers(), [])

@@ -12,6 +12,8 @@ from tools.tables import table
 PAGE = Path(__file__).parent.parent / "docs/reference/settings.md"
 
 MEANINGS = {
+    "name": "what this installation is called, such as `production`: the dashboard shows it, so that nobody "
+    "acts in the wrong window",
     "database": "where the jobs are",
     "connections": "how many [connections to PostgreSQL](../how-to/postgresql.md#connections) a worker has "
     "at most; an idle one has 3",

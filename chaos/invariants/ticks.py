@@ -164,13 +164,18 @@ def _at_once(life: ScheduleLife, jobs: list[tuple[Tick, Job]]) -> Iterator[Findi
 
 
 def _skipped_for_nothing(book: Casebook, life: ScheduleLife) -> Iterator[Finding]:
-    """A tick is overlapped by a run that had not ended when it came."""
+    """A tick is overlapped by a run that had not ended when it came.
+
+    An end bears the time at which its transaction began, and counts when that commits.
+    """
+    unseen = book.terms.frozen + book.terms.fuzz
     runs = [book.jobs[tick.job] for tick in life.ticks if tick.job in book.jobs]
     for tick in life.own_ticks:
         if tick.outcome is not TickOutcome.OVERLAPPED or tick.noted_at is None:
             continue
         if not any(
-            job.created_at <= tick.noted_at and (job.finished_at is None or job.finished_at >= tick.at)
+            job.created_at <= tick.noted_at
+            and (job.finished_at is None or job.finished_at >= tick.at - unseen)
             for job in runs
         ):
             yield None, f"{_named(life)}: its tick at {tick.at} is overlapped, and nothing ran then"

@@ -83,9 +83,16 @@ def _waited_too_little(life: Life) -> Iterator[Finding]:
         next_ = next((step for step in life.steps if step.n > seen.events), None)
         if next_ is not None and _moved_to(life, seen.events, next_.n) is not None:
             continue
+        if seen.state is State.SUSPENDED and _waits_to_be_told(life, seen.events):
+            continue
         if next_ is not None and next_.target is State.QUEUED and next_.at < seen.due_at:
             yield life.id, f"was {seen.state} until {seen.due_at}, and {next_.type} at {next_.at}"
             break
+
+
+def _waits_to_be_told(life: Life, events: int) -> bool:
+    """Whether a job that is suspended, after so many events, may go on before its time: it says what for."""
+    return bool(next(step for step in reversed(life.steps) if step.n <= events).reason)
 
 
 def _backed_off_otherwise(job: Job, life: Life) -> Iterator[Finding]:

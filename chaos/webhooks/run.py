@@ -71,6 +71,8 @@ class Result(Struct, frozen=True, kw_only=True):
     pruned: int
     strikes: dict[str, int]
     acts: dict[str, int]
+    quiet: bool
+    """Whether all was told when the time was up: else what is missing may only be late."""
     violations: list[Violation]
 
 
@@ -247,5 +249,6 @@ def _result(stage: Stage, found: Evidence, took: float) -> Result:
         pruned=stage.pruned,
         strikes=dict(stage.crew.strikes + stage.receivers.strikes),
         acts=dict(Counter(stage.operator.acts)),
+        quiet=found.terms.quiet,
         violations=checker.check(found),
     )

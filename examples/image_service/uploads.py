@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import IO
+from typing import IO, Any
 from weakref import WeakValueDictionary
 
 from examples.image_service.jobs import Picture, PictureRefused, app, process
@@ -103,45 +103,64 @@ async def accept(upload: Upload, storage: Storage, settings: Settings) -> JobHan
     job. Once the object is there, the job may run. If this process is killed in between, the job finds no
     upload when its time comes and fails with that reason, unless the sender has tried again.
     """
-    job = await _job_for(upload.picture, storage, settings)
-    if await job.status() is not State.SCHEDULED:
-        return job
+    job, state = await _job_for(upload.picture, storage, settings)
+    if state is State.SCHEDULED:
+        await _store(upload, job, storage, settings)
+    elif not state.is_final and not await _has_arrived(job, storage):
+        # Its time has come before its upload, so it will fail: a later try finds that, and begins anew.
+        raise Refused(503, "unavailable", "an earlier upload of it never arrived in whole: send it again")
+    return job
+
+
+async def _store(upload: Upload, job: JobHandle[object], storage: Storage, settings: Settings) -> None:
     key = upload_key(str(job.id))
-    async with asyncio.timeout(settings.upload_seconds / 2):
-        await storage.put(key, upload.body, upload.picture.mime_type)
     try:
+        await job.reschedule(delay=_longest(settings))  # part of that has passed if this is not the first try
+        async with asyncio.timeout(settings.upload_seconds / 2):
+            await storage.put(key, upload.body, upload.picture.mime_type)
         await job.run_now()
     except JobNotWaiting:
         # The same content went to another process, which was faster. Its job may have removed the upload
         # before ours was written: the verdict, or the end of the job, comes before that removal.
         if await storage.verdict(str(job.id)) or (await job.status()).is_final:
             await storage.delete(key)
-    return job
 
 
-async def _job_for(picture: Picture, storage: Storage, settings: Settings) -> JobHandle[object]:
-    """The job of a content: the first one, or the one after those whose images are gone."""
+async def _job_for(picture: Picture, storage: Storage, settings: Settings) -> tuple[JobHandle[object], State]:
+    """The job of a content, and its state: the first one, or the one after those whose images are gone."""
     key = picture.sha256
     while True:
         try:
             job: JobHandle[object] = await process.enqueue(
-                picture, idempotency_key=key, delay=timedelta(seconds=2 * settings.upload_seconds)
+                picture, idempotency_key=key, delay=_longest(settings)
             )
         except IdempotencyConflict as known:  # the same content under another name
             job = app.handle(known.job)
-        if not await _is_gone(job, storage):
-            return job
+        found = await job.get()
+        if not await _is_gone(found, storage):
+            return job, found.state
         key = f"{picture.sha256} after {job.id}"
 
 
-async def _is_gone(job: JobHandle[object], storage: Storage) -> bool:
+async def _is_gone(found: Any, storage: Storage) -> bool:
     """Whether the image was deleted or cancelled, or failed for a reason that another try may not meet."""
-    found = await job.get()
     if found.state is State.SUCCEEDED:
-        return await storage.verdict(str(job.id)) is None
+        return await storage.verdict(str(found.id)) is None
     error = error_of(found)
     is_refused = error is not None and error["type"] == PictureRefused.__name__
     return found.state.is_final and not is_refused
+
+
+async def _has_arrived(job: JobHandle[object], storage: Storage) -> bool:
+    """Whether the upload of a job that may run is there, or was, and something came of it."""
+    if await storage.keys(upload_key(str(job.id))) or await storage.verdict(str(job.id)):
+        return True
+    return (await job.status()).is_final
+
+
+def _longest(settings: Settings) -> timedelta:
+    """After so long an upload is taken to have been given up."""
+    return timedelta(seconds=2 * settings.upload_seconds)
 
 
 def checked_length(length: str | None, settings: Settings) -> None:

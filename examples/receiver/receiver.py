@@ -8,12 +8,13 @@ is to be done about an event is done later, from the table: a receiver that answ
 
 import os
 import sqlite3
+import sys
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tenure import webhooks
+from tenure import TenureError, webhooks
 
-SECRETS = os.environ["WEBHOOK_SECRET"].split()
+SECRETS = os.environ.get("WEBHOOK_SECRET", "").split()
 """While a secret is replaced there are two, with a space between."""
 
 DATABASE = os.environ.get("RECEIVER_DATABASE", "events.db")
@@ -53,7 +54,20 @@ def store(event: webhooks.WebhookEvent, body: bytes) -> bool:
         return database.execute("INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?)", row).rowcount == 1
 
 
+def is_proof(secrets: list[str]) -> bool:
+    """Whether these are secrets at all: a typing error is to be seen now, and not in each request."""
+    try:
+        webhooks.verify(b"", {}, secrets)
+    except webhooks.NotVerified:
+        return True  # an empty request is refused, as it should be
+    except TenureError as wrong:
+        print("WEBHOOK_SECRET:", wrong, file=sys.stderr)
+    return False
+
+
 if __name__ == "__main__":
+    if not is_proof(SECRETS):
+        sys.exit(2)
     with closing(sqlite3.connect(DATABASE)) as new:
         new.execute("CREATE TABLE IF NOT EXISTS event (id TEXT PRIMARY KEY, type, job, n, body)")
     server = ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "9000"))), Receiver)

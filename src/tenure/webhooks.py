@@ -14,8 +14,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from tenure.core.errors import TenureError
+from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.webhooks.signature import (
+    ANY_TEXT,
     ID,
     SIGNATURE,
     TIMESTAMP,
@@ -45,8 +46,9 @@ class WebhookError(Struct, frozen=True, kw_only=True):
 class WebhookEvent(Struct, frozen=True, kw_only=True, rename="camel"):
     """An event as it was sent. `id` is the same each time it is sent; a test of a webhook has no job.
 
-    `state` is where the job went by this event, `n` the place of the event in the job's history. `params` and
-    `result` are there if the webhook asks for them, and only while the key that made it may read them.
+    `state` is where the job went by this event, `n` the place of the event in the job's history. `params`,
+    `result`, and the `payload` of what a handler has noted are there if the webhook asks for them, and only
+    while the key that made it may read them.
     """
 
     id: str = ""
@@ -63,6 +65,7 @@ class WebhookEvent(Struct, frozen=True, kw_only=True, rename="camel"):
     n: int | None = None
     reason: str | None = None
     error: WebhookError | None = None
+    payload: Any = None
     params: Any = None
     result: Any = None
     omitted: tuple[str, ...] = ()
@@ -81,10 +84,12 @@ def verify(
     """The event in a request, once its signature is found to be right; raises NotVerified.
 
     `body` is what came, byte by byte: a body that was parsed and written anew does not fit its signature.
-    Of several secrets any one will do. A secret that is none raises InvalidInput.
+    Of several secrets any one will do. A secret that is none, or no secret at all, raises InvalidInput.
     """
     keys = [key_of(one) for one in ([secret] if isinstance(secret, str) else secret)]
-    sent = body.encode() if isinstance(body, str) else bytes(body)
+    if not keys:
+        raise InvalidInput("secret", "is missing", "give the secret that the webhook's creation has told")
+    sent = body.encode(errors=ANY_TEXT) if isinstance(body, str) else bytes(body)
     given = {name.lower(): value for name, value in headers.items()}
     seconds = seconds_of(_header(given, TIMESTAMP))
     if seconds is None:

@@ -93,6 +93,16 @@ def test_each_bench_writes_between_its_own_markers(tmp_path: Path) -> None:
     assert page.read_text() == f"{before}{section.begin}\n\n{tables}\n{section.end}{after}"
 
 
+def test_there_is_a_place_for_the_tables_of_every_bench(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(report.PAGE.read_text())
+    sections = [one for one in vars(report).values() if isinstance(one, report.Section)]
+    assert len(sections) >= 7
+    for section in sections:
+        report.put("\ntables\n", page, section)
+    assert page.read_text().count("\ntables\n") == len(sections)
+
+
 def test_what_could_not_be_measured_is_told_and_fails_nothing(tmp_path: Path) -> None:
     run = told(rows={"process-rq": Measured(remarks=["there is no redis-server"])})
     assert "**Not measured:** there is no redis-server" in report.markdown(run, report.WORKER)

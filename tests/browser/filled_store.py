@@ -6,8 +6,10 @@ from uuid import UUID, uuid4
 
 from msgspec import structs
 
+from tenure.core.model.durable import StepDraft, StepKind, StepStatus
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line, Progress, Pulse
+from tenure.core.model.limit import Limit
 from tenure.core.model.outcome import (
     Outcome,
     Recoverable,
@@ -34,7 +36,7 @@ from tenure.core.schedule.schedule import (
     with_ids,
 )
 from tenure.core.values import documents
-from tenure.core.values.failure import Failure
+from tenure.core.values.failure import Excerpt, Failure
 from tenure.core.webhooks.delivery import DeliveryState, NewDelivery
 from tenure.core.webhooks.signature import random_secret
 from tenure.core.webhooks.webhook import NewWebhook
@@ -45,20 +47,66 @@ from tests.storage.webhook_verbs import try_due
 HOUR = timedelta(hours=1)
 FAILING_WEBHOOK = UUID(int=1)
 TRACEBACK = """Traceback (most recent call last):
-  File "/app/jobs.py", line 41, in charge
-    gateway.charge(params.card, params.amount)
-  File "/app/gateway.py", line 17, in charge
-    raise PermissionError("the card was declined")
+  File "/app/shop/jobs.py", line 41, in charge
+    receipt = await gateway.charge(params.card, params.amount)
+  File "/app/shop/gateway.py", line 17, in charge
+    answer = await self.client.post("/charges", json=body)
+  File "/app/.venv/lib/python3.11/site-packages/httpx/_client.py", line 1892, in post
+    return await self.request("POST", url, json=json)
+  File "/app/.venv/lib/python3.11/site-packages/httpcore/_async/connection_pool.py", line 216, in handle
+    raise exc from None
+  File "/usr/lib/python3.11/asyncio/streams.py", line 48, in open_connection
+    transport, _ = await loop.create_connection(
+  File "/app/.venv/lib/python3.11/site-packages/httpcore/_exceptions.py", line 14, in map_exceptions
+    raise to_exc(exc) from exc
 PermissionError: the card was declined
 """
-DECLINED = Failure("PermissionError", "the card was declined", TRACEBACK)
+SOURCE = (
+    Excerpt(
+        "/app/shop/jobs.py",
+        41,
+        39,
+        (
+            "    gateway = Gateway(params.account)",
+            "    ctx.log.info('charging', amount=params.amount)",
+            "    receipt = await gateway.charge(params.card, params.amount)",
+            "    return receipt",
+        ),
+    ),
+    Excerpt(
+        "/app/shop/gateway.py",
+        17,
+        15,
+        (
+            "    async def charge(self, card, amount):",
+            '        body = {"card": card.token, "amount": amount, "currency": self.currency}',
+            '        answer = await self.client.post("/charges", json=body)',
+            "        answer.raise_for_status()",
+            '        return answer.json()["receipt"]',
+        ),
+    ),
+)
+DECLINED = Failure("PermissionError", "the card was declined", TRACEBACK, SOURCE)
 SLOW = Failure("TimeoutError", "no answer from mail.example within 30 s")
 SPECS = (
     Spec(
         key="mail.welcome",
         tags=("mail",),
         params_schema=documents.write(
-            {"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]}
+            {
+                "type": "object",
+                "properties": {
+                    "to": {"type": "string", "description": "where it goes"},
+                    "copies": {"type": "integer", "default": 1},
+                    "amount": {"type": "number"},
+                    "language": {"enum": ["en", "de"]},
+                    "urgent": {"type": "boolean"},
+                    "at": {"type": "string", "format": "date-time"},
+                    "lines": {"type": "array"},
+                    "address": {"type": "object", "properties": {"city": {"type": "string"}}},
+                },
+                "required": ["to"],
+            }
         ),
     ),
     Spec(key="card.charge"),
@@ -92,7 +140,7 @@ WAITING = {
     "scheduled": _job("report.build", {"month": "2026-11"}, delay=HOUR),
     "queued": _job("mail.welcome", {"to": "grace@example.com"}, priority=7),
     "paused": _job("video.encode", {"file": "late.mp4"}, queue="media"),
-    "unserved": _job("fax.send", {"to": "+44 1"}),
+    "unserved": _job("fax.send", {"to": "+44 1"}, limits=(Limit("fax"), Limit("tenant", "ann", 2))),
     "cancelled": _job("mail.welcome", {"to": "nobody@example.com"}),
 }
 
@@ -106,6 +154,7 @@ async def fill(store: Store) -> dict[str, UUID]:
     jobs = await _enqueued(store, OWNED)
     owned = {one.lease.job: one for one in await claim(store, limit=100, lines=LINES, lease_for=HOUR)}
     await _attempted(store, {name: owned[job] for name, job in jobs.items()})
+    await store.enqueue([_job("mail.welcome", {"to": "the speaker"}, parent=jobs["running"], hold=True)])
     jobs |= await _enqueued(store, WAITING)
     await store.cancel([jobs["cancelled"]], reason="sent by mistake")
     await store.pause("media", by="ann", reason="the encoder is being replaced")
@@ -197,6 +246,12 @@ async def _attempted(store: Store, owned: dict[str, Claimed]) -> None:
     progress = {owned["running"].lease: Progress(0.35, "frame 7 of 20")}
     await store.heartbeat(
         Pulse(worker="a", leases=[one.lease for one in owned.values()], lease_for=HOUR, progress=progress)
+    )
+    steps = [("read the file", StepKind.STEP, StepStatus.DONE), ("tell", StepKind.ONCE, StepStatus.INTENDED)]
+    lease = owned["running"].lease
+    await store.keep_steps(
+        "a",
+        [(lease, StepDraft(name=name, kind=kind, status=status)) for name, kind, status in steps],
     )
     await store.cancel(
         [owned[name].lease.job for name in ("cancelling", "stopped")], reason="taking too long"

@@ -42,9 +42,12 @@ async def suspended(site: Site) -> UUID:
 async def test_a_job_is_told_what_it_waits_for_and_what_has_happened(site: Site, page: Page) -> None:
     job = await suspended(site)
     await page.goto(f"/ui/jobs/{job}")
-    card = page.get_by_role("region", name="Steps")
-    await expect(card).to_contain_text("for the signal approved")
-    await expect(card.get_by_role("row", name="plan")).to_contain_text('"total":129.5')
+    steps, card = (
+        page.get_by_role("region", name="Steps"),
+        page.get_by_role("region", name="Has it happened?"),
+    )
+    await expect(page.locator("#why")).to_contain_text("waits for the signal approved")
+    await expect(steps.get_by_role("row", name="plan")).to_contain_text('"total":129.5')
     await shot(page, "job-steps")
     await check_accessible(page)
     await page.goto("/")
@@ -54,10 +57,11 @@ async def test_a_job_is_told_what_it_waits_for_and_what_has_happened(site: Site,
     await page.goto(f"/ui/jobs/{job}")
     await card.get_by_label("with the result of charge").fill('{"charge": "ch_17"}')
     await card.get_by_role("button", name="It happened: charge").click()
-    await expect(card.get_by_role("row", name="charge")).to_contain_text("done")
+    await expect(steps.get_by_role("row", name="charge")).to_contain_text("kept")
+    card = page.get_by_role("region", name="Send the signal it waits for")
     await card.get_by_label("with the payload").fill('{"by": "ann"}')
     await card.get_by_role("button", name="Send signal").click()
-    await expect(page.locator("h1 .state")).to_have_text("queued")
+    await expect(page.locator(".title .state")).to_have_text("queued")
     assert [signal.body for signal in await site.store.signals(job)] == ['{"by":"ann"}']
 
 
@@ -66,7 +70,7 @@ async def test_steps_fit_a_phone(site: Site, window: Window) -> None:
     job = await suspended(site)
     phone = await window(site.operator, **PHONE)
     await phone.goto(f"/ui/jobs/{job}")
-    card = phone.get_by_role("region", name="Steps")
+    card = phone.get_by_role("region", name="Has it happened?")
     await expect(card.get_by_role("button", name="It did not happen: charge")).to_be_visible()
     await card.scroll_into_view_if_needed()
     await shot(phone, "job-steps-phone")

@@ -11,12 +11,14 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from chaos.deeds import Deed
 from chaos.evidence import Clocks, Evidence, Sighting, Stay, Terms, Watch, gather
 from chaos.history import Call, Outcome, Verb
 from chaos.ledger import Entry, Kind
 from chaos.schedules.calls import ScheduleCall
 from chaos.webhooks.told import Hook, Received
 from tenure.core.errors import StoreRefused, StoreUnavailable
+from tenure.core.model.durable import Signal
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Claimed, Line
 from tenure.core.model.limit import Limit
@@ -63,6 +65,7 @@ class Scene:
     schedule_calls: list[ScheduleCall] = field(default_factory=list)
     hooks: list[Hook] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
+    deeds: list[Deed] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -121,6 +124,17 @@ class Scene:
             for kind in kinds
         ]
 
+    def did(self, claimed: Claimed, step: str) -> None:
+        """Let a step of a handler have its effect."""
+        self.deeds.append(Deed(claimed.lease.job, step, claimed.lease.fence))
+
+    async def tell(self, name: str, signal: Signal) -> None:
+        """Send a job a signal, and hear of it."""
+        told = await self.store.signal(self.jobs[name], signal)
+        assert told is not None
+        ids = [self.jobs[name]]
+        self._called("signal", asked=ids, moved=ids, outcome="acknowledged")
+
     async def succeed(self, worker: str, *claimed: Claimed) -> None:
         """Let attempts do their work, and settle them."""
         for one in claimed:
@@ -140,7 +154,7 @@ class Scene:
             hooks=self.hooks,
             received=self.received,
         )
-        return replace(gathered, clocks=[Clocks(0.0, START, 0.0)])
+        return replace(gathered, clocks=[Clocks(0.0, START, 0.0)], deeds=self.deeds)
 
     def _called(
         self,

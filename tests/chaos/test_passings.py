@@ -18,7 +18,7 @@ from tenure.core.model.lease import Line, Order
 from tests.until import until
 
 PATIENCE = 60.0
-JOBS = ("noop", "parent", "speak", "snooze", "fail_once")
+JOBS = ("noop", "parent", "speak", "snooze", "fail_once", "journey")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

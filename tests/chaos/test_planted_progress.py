@@ -6,11 +6,21 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
+from chaos.charges import Charge
 from chaos.checker import check
+from chaos.deeds import Deed
 from chaos.evidence import Evidence
+from chaos.history import Call
 from chaos.kept_progress import FinishedStep, JobProgress
-from tenure.core.model.durable import StepStatus
-from tests.chaos.planted_progress import UNRESTING, dies_in_an_effect, is_told, keeps_twice, waits
+from tenure.core.model.durable import StepKind, StepStatus
+from tests.chaos.planted_progress import (
+    UNRESTING,
+    dies_in_an_effect,
+    goes_on_in_doubt,
+    is_told,
+    keeps_twice,
+    waits,
+)
 from tests.chaos.scene import Scene
 from tests.chaos.stories import Story
 from tests.storage.backends import SqliteBackend
@@ -36,6 +46,32 @@ def _another_result(evidence: Evidence) -> Evidence:
     )
 
 
+def ran(evidence: Evidence, step: str, *fences: int) -> Evidence:
+    """A step that ran under these fences."""
+    [one] = evidence.progress
+    return replace(evidence, deeds=[Deed(one.job, step, fence) for fence in fences])
+
+
+def charged(evidence: Evidence, fence: int) -> Evidence:
+    """What a transaction has written."""
+    [one] = evidence.progress
+    return replace(evidence, charges=[Charge(one.job, "charge", fence)])
+
+
+def transacted(evidence: Evidence) -> Evidence:
+    """A step of a transaction, of which nobody has taken note before."""
+    [one] = evidence.progress
+    step = replace(one.steps[0], name="charge", kind=StepKind.TRANSACTION)
+    return changed(evidence, steps=[*one.steps, step])
+
+
+def acknowledged(evidence: Evidence) -> Evidence:
+    """A signal that its sender was told of."""
+    [one] = evidence.progress
+    call = Call(number=9, verb="signal", asked=[one.job], sent_at=0, outcome="acknowledged", moved=[one.job])
+    return replace(evidence, history=[*evidence.history, call])
+
+
 FORGERIES: list[tuple[set[str], str, Story, Forgery]] = [
     ({"I54"}, "nobody knows what for", waits, lambda e: changed(e, wait=None)),
     ({"I54"}, "a signal that was sent", waits, lambda e: changed(e, signals=["approved"])),
@@ -45,6 +81,12 @@ FORGERIES: list[tuple[set[str], str, Story, Forgery]] = [
     ({"I56"}, "a signal that nobody sent", is_told, lambda e: changed(e, signals=[])),
     ({"I57"}, "a doubt that is not told", dies_in_an_effect, lambda e: changed(e, in_doubt=[])),
     ({"I57"}, "a doubt about nothing", is_told, lambda e: changed(e, in_doubt=["fetch"])),
+    ({"I62"}, "a step that ran again", is_told, lambda e: ran(e, "fetch", 1, 2)),
+    ({"I62"}, "a step that never ran", is_told, lambda e: ran(e, "fetch", 0)),
+    ({"I63"}, "an effect more than is told", goes_on_in_doubt, lambda e: ran(e, "charge", 1, 1, 2)),
+    ({"I64"}, "a charge without a step", is_told, lambda e: charged(e, 1)),
+    ({"I64"}, "a step without its charge", waits, transacted),
+    ({"I65"}, "a signal that was lost", waits, acknowledged),
 ]
 
 

@@ -18,7 +18,7 @@ async def played(setup: Setup, request: pytest.FixtureRequest, folder: Path) -> 
     """A run that broke nothing, in which something happened."""
     server = request.getfixturevalue("server") if setup.store == "postgres" else None
     result = await run(setup, folder, server)
-    assert not result.violations
+    assert not result.violations, f"all was told: {result.quiet}"
     assert result.owed >= 8 * setup.jobs
     assert result.requests > result.taken >= result.owed
     assert sum(result.strikes.values())

@@ -132,7 +132,7 @@ async def test_unserved_definition(store: Store) -> None:
     job = await enqueue_one(store)
     answer = await why(store, job)
     assert (answer.code, answer.since) == (WhyCode.UNSERVED_DEFINITION, START)
-    assert answer.sentence == "No worker serves mail@1. Start one whose app has it: `tenure worker APP`."
+    assert answer.sentence == "Nobody runs mail@1. Start a worker whose app has it: `tenure worker APP`."
     await serve(store, lines=(Line("default", "mail", 2), Line("default", "post")))
     assert "(workers in queue default serve mail@2)" in (await why(store, job)).sentence
 
@@ -143,7 +143,7 @@ async def test_unserved_queue(store: Store) -> None:
     answer = await why(store, job)
     assert answer.code is WhyCode.UNSERVED_QUEUE
     assert answer.sentence == (
-        "No worker serves queue slow with mail@1; workers serve it in default and fast. "
+        "Nobody runs mail@1 in queue slow; workers serve it in default and fast. "
         "Start one with `tenure worker APP --queues slow`."
     )
 
@@ -184,7 +184,7 @@ async def test_in_line(store: Store) -> None:
     *_, job = [await enqueue_one(store) for _ in range(4)]
     answer = await why(store, job)
     assert (answer.code, answer.data.starts_in) == (WhyCode.IN_LINE, None)
-    assert answer.sentence == "It is in line: 3 jobs stand before it among those of mail@1 in queue default."
+    assert answer.sentence == "3 jobs stand before it in line, among those of mail@1 in queue default."
     await claim(store, limit=1)
     answer = await why(store, job)
     assert answer.data.ahead is not None

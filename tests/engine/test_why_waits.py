@@ -52,6 +52,8 @@ async def test_effects_in_doubt_are_told_of_jobs_that_do_not_wait_for_that(store
     job = await in_doubt(store)
     answer = await why(store, job)
     assert (answer.code, also(answer)) == (WhyCode.FINISHED, [WhyCode.IN_DOUBT])
+    assert f"(`tenure jobs replay {job}`) begins without its steps" in answer.sentence
+    assert "Run it again" not in answer.sentence
     running = await enqueue_one(store)
     [held] = await claim(store)
     await begin(store, held, "charge")

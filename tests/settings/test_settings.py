@@ -159,6 +159,8 @@ def test_a_transport_without_its_queue_is_told_what_is_missing() -> None:
         load({"transport": "sqs"})
     url = "http://127.0.0.1:9324/000000000000/jobs"
     assert load({"transport": "sqs", "sqs_queue_url": url}).settings.sqs_queue_url == url
+    with pytest.raises(InvalidInput, match=r"sqs_queue_url: names a FIFO queue.*; make a standard queue"):
+        load({"transport": "sqs", "sqs_queue_url": f"{url}.fifo"})
 
 
 def test_a_margin_beyond_the_longest_lease_is_refused() -> None:

@@ -9,7 +9,7 @@ from tenure.surfaces.http.app.routes import JSON, Route
 from tenure.surfaces.http.calls.table import ROUTES
 
 QUERIES = {
-    "/": ("period=hour", "period=day"),
+    "/": ("period=hour", "period=day&order=slowest", "period=week&order=failing", "first=run"),
     "/ui/jobs": (
         *("", "sort=createdAt", *(f"status={state}" for state in State)),
         *("status=failed&status=buried&status=retrying", "status=queued&status=succeeded"),
@@ -28,10 +28,13 @@ QUERIES = {
 
 
 def reads() -> Iterator[Route]:
-    """The routes that read what is in a store: no hints, no feeds, nothing for holders of leases alone."""
+    """The routes that read what is in a store: no hints, no feeds, nothing for holders of leases alone.
+
+    The page about one key is left out: with a key, the server would ask each reader for one.
+    """
     for route in (*PAGES, *ROUTES):
         reads = route.method == "GET" and route.produces in {HTML, JSON} and route.scope is not None
-        if reads and not route.path.startswith("/v1/leases/"):
+        if reads and "keyId" not in route.names and not route.path.startswith("/v1/leases/"):
             yield route
 
 

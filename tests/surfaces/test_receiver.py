@@ -95,6 +95,23 @@ def test_an_event_that_comes_twice_is_stored_once(receiver: Running) -> None:
     assert receiver.stored() == ["msg_1", "msg_2"]
 
 
+@pytest.mark.parametrize(
+    ("secrets", "said"), [("", "is missing"), ("whsec_typo", "is no secret of a webhook")]
+)
+def test_a_secret_that_is_none_is_seen_at_the_start(tmp_path: Path, secrets: str, said: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLE)],
+        cwd=tmp_path,
+        env=environment(WEBHOOK_SECRET=secrets),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout, len(ran.stderr.splitlines())) == (2, "", 1)
+    assert ran.stderr.startswith(f"WEBHOOK_SECRET: secret: {said}")
+
+
 def test_what_is_not_proved_is_refused_and_not_stored(receiver: Running) -> None:
     """S1.79: another secret, a changed body or id, an old request, no signature at all, too much."""
     assert receiver.send(secret=random_secret()) == 400

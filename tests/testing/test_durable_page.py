@@ -77,7 +77,10 @@ def test_a_loop_keeps_little() -> None:
     poll = program("durable-handlers", "poll")
     with harness(poll.app) as t:
         poll.poll.enqueue_sync({"turns": 5})
-        t.advance("5h")
+        for turn in range(1, 6):  # a sleep of an hour in every turn, not only in the first
+            t.drain()
+            assert (only(t).state, poll.looked) == ("suspended", list(range(1, turn + 1)))
+            t.advance("1h")
         assert only(t).state == "succeeded"
         job = only(t).id
         assert t._ask(lambda at: at.store.steps(job)) == []

@@ -5,8 +5,10 @@ import runpy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tenure import Context, State, Tenure
-from tenure.testing import harness
+from tenure.testing import Endless, harness, shift
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/schedules.md").read_text()
 
@@ -33,6 +35,19 @@ def test_a_nightly_schedule_makes_its_job_when_the_night_passes() -> None:
         ]
         assert [job.state for job in t.jobs(build)] == [State.SUCCEEDED] * 3
         t.assert_enqueued(build, {"of": "the day"}, times=3)
+
+
+def test_a_schedule_that_fires_too_often_for_one_step_is_named_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shift, "MOST_ROUNDS", 20)
+    app = Tenure("sqlite:///no-test-may-make-this-file.db")
+    beat = app.job("beat")(lambda: None)
+    beat.schedule("often", every=1)
+    with harness(app) as t:
+        with pytest.raises(Endless, match=r"after 20 rounds .*beat@1 goes on.*advance by less at a time$"):
+            t.advance("1m")
+        assert t.advance("10s") == 10
 
 
 def test_a_schedule_that_is_declared_within_a_test_fires_from_then_on() -> None:

@@ -140,6 +140,30 @@ async def steps_together(params: Params, ctx: Context) -> str:
     return await ctx.step("step", enter_later, params["ledger"] + ".done", "done")
 
 
+@app.job("async.many_steps", lane="async", timeout=3600)
+async def many_steps(params: Params, ctx: Context) -> int:
+    """So many steps, one after the other."""
+    return sum([await ctx.step(f"step {n}", abs, n) for n in range(params["count"])])
+
+
+@app.job("async.turns", lane="async", timeout=3600)
+async def turns(params: Params, ctx: Context) -> int:
+    """So many turns of a step and a sleep, which are forgotten."""
+    await ctx.recall()
+    while (turn := ctx.state.get("turn", 0)) < params["count"]:
+        await ctx.step("look", abs, turn)
+        await ctx.sleep(0.001)
+        ctx.state["turn"] = turn + 1
+        await ctx.forget()
+    return int(turn)
+
+
+@app.job("async.naps", lane="async")
+async def naps(_params: Params, ctx: Context) -> None:
+    """Sleeps for an hour."""
+    await ctx.sleep(3600)
+
+
 @app.job("effect", retry=SOON)
 async def effect(params: Params, ctx: Context) -> str:
     """One step with an effect."""

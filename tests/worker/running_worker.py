@@ -166,9 +166,9 @@ async def enqueue(store: Store, definition: str, params: Any = None, **options: 
     return made.id
 
 
-async def reach(store: Store, job: UUID, *states: State) -> Job:
+async def reach(store: Store, job: UUID, *states: State, within: float = PATIENCE) -> Job:
     """The job, once it is in one of the states."""
-    async with asyncio.timeout(PATIENCE), store.listen(endings=True) as wakeups:
+    async with asyncio.timeout(within), store.listen(endings=True) as wakeups:
         while True:
             found = await store.get(job)
             assert found is not None

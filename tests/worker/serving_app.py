@@ -27,6 +27,7 @@ async def serving_app(
     *,
     slots: int = 4,
     lease: float = 30,
+    poll: float = 1,
     folder: Path = ROOT,
 ) -> AsyncIterator[RunningWorker]:
     """A worker that serves what the app registers, while the context lasts."""
@@ -35,7 +36,13 @@ async def serving_app(
         registry = Manifest.read(await lanes.start()).registry()
         name = f"worker-{secrets.token_hex(4)}"
         lines = served_lines(registry.specs(), ())
-        config = WorkerConfig(worker=name, lines=lines, slots=slots, lease=timedelta(seconds=lease))
+        config = WorkerConfig(
+            worker=name,
+            lines=lines,
+            slots=slots,
+            lease=timedelta(seconds=lease),
+            poll=timedelta(seconds=poll),
+        )
         await save_definitions(store, registry.specs(), name)
         info = WorkerInfo(id=name, host="here", pid=os.getpid(), version="0", slots=slots, lines=lines)
         announced: list[Signal] = []

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from tenure.core.errors import StoreUnavailable
 from tenure.core.model.lanes import LANES, PROCESS
 from tenure.core.model.lease import Order
 from tenure.core.model.states import State
-from tenure.core.signals import AttemptStarted
+from tenure.core.signals import AttemptSettled, AttemptStarted, Signal
 from tenure.engine.worker.slot_pool import SlotPool
 from tenure.storage.contract.store import Store
 from tests.until import until
@@ -53,6 +54,38 @@ async def test_short_jobs_are_claimed_ahead_and_settled_together(store: Store) -
     assert max(limit for _, limit in turns) > 2
     assert max(brought for brought, _ in turns) > 2
     assert len(turns) < len(jobs)
+
+
+async def test_what_is_on_record_is_announced_once_while_the_next_statement_is_under_way(
+    store: Store,
+) -> None:
+    """Even if that statement fails: the outcomes before it are on record."""
+    announced: list[Signal] = []
+    settled: list[int] = []
+    interfering = InterferingStore(store)
+
+    def told() -> list[AttemptSettled]:
+        return [signal for signal in announced if isinstance(signal, AttemptSettled)]
+
+    def wait(claim: Any) -> Any:
+        async def waited(reports: Any, order: Order) -> Any:
+            before = sum(settled)
+            await until(lambda: len(told()) >= before)
+            if len(settled) == 3:
+                settled.append(0)
+                raise StoreUnavailable("away")
+            answer = await claim(reports, order)
+            settled.append(len(answer.settled.accepted))
+            return answer
+
+        return waited
+
+    interfering.interferences["settle_and_claim"] = wait
+    jobs = [await enqueue(store, "echo") for _ in range(30)]
+    async with run_worker(interfering.store, slots=4, announced=announced):
+        for job in jobs:
+            await reach(store, job, State.SUCCEEDED)
+    assert sorted(signal.claimed.lease.job for signal in told()) == sorted(jobs)
 
 
 async def test_long_jobs_are_not_claimed_before_there_is_a_slot(store: Store, tmp_path: Path) -> None:

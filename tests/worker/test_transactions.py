@@ -217,7 +217,7 @@ async def test_the_program_of_the_page_charges_once(
     store: Store, address: str, database: asyncpg.Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SHOP_DATABASE", address)
-    (tmp_path / "till.py").write_text(FILES["till"])
+    (tmp_path / "till.py").write_text(FILES["durable-handlers"]["till"])
     await database.execute("DROP TABLE charges")
     await database.execute("CREATE TABLE charges (id serial, number integer)")
     async with serving_app(store, "till:app", folder=tmp_path):

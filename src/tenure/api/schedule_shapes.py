@@ -155,13 +155,17 @@ class Coming(Struct, frozen=True):
 
 
 class TickItem(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of a tick. Several missed in a row are one: the first, `until` the last, and `count`."""
+    """What became of a tick. Several missed in a row are one: the first, `until` the last, and `count`.
+
+    With `countIsMore` there are so many or more: they are counted to 1,000.
+    """
 
     at: datetime
     outcome: Literal["fired", "by_hand", "missed", "overlapped", "full", "failed"]
     job_id: UUID | None
     job_status: State | None
     count: int
+    count_is_more: bool
     until: datetime | None
     problem: str | None
     noted_at: datetime | None
@@ -268,6 +272,7 @@ def tick_item(tick: Tick, state: State | None, redaction: Redaction = USUAL) -> 
         job_id=tick.job,
         job_status=state,
         count=tick.count,
+        count_is_more=tick.is_more,
         until=tick.until,
         problem=tick.problem and redaction.text(tick.problem),
         noted_at=tick.noted_at,

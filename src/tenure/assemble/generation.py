@@ -115,8 +115,8 @@ class Generations:
             for changed in await save_definitions(store, registry.specs(), name):
                 self._logs.notice(changed)
             schedules = client_on(store, registry).schedules
-            for problem in await announce_all(schedules, imported.manifest.schedules, by=name):
-                self._logs.notice(problem)
+            for told in await announce_all(schedules, imported.manifest.schedules, by=name):
+                self._logs.notice(told)
             return Generation(worker, imported.lanes, registry)
         except BaseException:
             await imported.lanes.close()

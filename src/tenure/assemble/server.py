@@ -83,6 +83,7 @@ async def server_on(
             spans=None if spans is None else RequestSpans(spans),
             logs=logs,
             lock_timeout=timedelta(seconds=settings.lock_timeout_seconds),
+            deployment=settings.name,
         )
         server = build_server(context, listening, settings, logs)
         logs.notice(f"{server.url} on {masked(database)}, {await _open_to(store)}")

@@ -278,6 +278,8 @@ Announce = Callable[[Signal], None]
 
 def to_all(*subscribers: Announce) -> Announce:
     """Announce to each subscriber in this order; if one raises, those after it are not called."""
+    if len(subscribers) == 1:
+        return subscribers[0]
 
     def announce(signal: Signal) -> None:
         for subscriber in subscribers:

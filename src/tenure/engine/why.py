@@ -98,7 +98,14 @@ def _finished(found: Obstacles) -> Obstacle:
             last = "" if error is None else f", with {error_text(error)}"
             tries = counted(job.attempt, "attempt")
             how = f"It failed for good at {moment(job.finished_at)}, after {tries}{last}."
-    again = "" if job.state is State.SUCCEEDED else f" Run it again with `tenure jobs replay {job.id}`."
+    again = f" Run it again with `tenure jobs replay {job.id}`."
+    if found.doubts:
+        again = (
+            f" A replay (`tenure jobs replay {job.id}`) begins without its steps and would have its effects "
+            "again: first see which have happened."
+        )
+    if job.state is State.SUCCEEDED:
+        again = ""
     return Obstacle(WhyCode.FINISHED, how + again, job.finished_at)
 
 
@@ -256,7 +263,7 @@ def _unserved(found: Obstacles) -> Iterator[Obstacle]:
     if workers.queues:
         yield Obstacle(
             WhyCode.UNSERVED_QUEUE,
-            f"No worker serves queue {job.queue} with {name}; workers serve it in {joined(workers.queues)}. "
+            f"Nobody runs {name} in queue {job.queue}; workers serve it in {joined(workers.queues)}. "
             f"Start one with `tenure worker APP --queues {job.queue}`.",
             since,
         )
@@ -265,7 +272,7 @@ def _unserved(found: Obstacles) -> Iterator[Obstacle]:
     other = f" (workers in queue {job.queue} serve {joined(versions)})" if versions else ""
     yield Obstacle(
         WhyCode.UNSERVED_DEFINITION,
-        f"No worker serves {name}{other}. Start one whose app has it: `tenure worker APP`.",
+        f"Nobody runs {name}{other}. Start a worker whose app has it: `tenure worker APP`.",
         since,
     )
 
@@ -307,7 +314,7 @@ def _place(found: Obstacles, flows: Flows | None) -> str:
     guess = (
         "" if starts_in is None else f" By the pace of the queue it starts in about {duration(starts_in)}."
     )
-    return f"It is in line: {jobs} before it among those of {where}.{guess}"
+    return f"{jobs} before it in line, among those of {where}.{guess}"
 
 
 def _starts_in(found: Obstacles, flows: Flows | None) -> timedelta | None:

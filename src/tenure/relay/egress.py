@@ -31,6 +31,8 @@ KEPT_FOR = 5.0
 """Seconds for which a connection without a request is kept: shorter than most servers keep theirs."""
 
 LONGEST_HEADER = 100
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_REDIRECTS = "leads elsewhere, which is not followed: change the webhook's URL to where it leads"
 _LISTED = "; TENURE_WEBHOOK_ALLOW of the process that sends lists what may be reached beyond that"
 
 
@@ -164,7 +166,8 @@ async def _posted(
                     read += len(part)
                     if read >= MOST_READ:
                         break
-        return Answer(response.status, None, _header(response, b"retry-after"))
+        problem = _REDIRECTS if response.status in REDIRECTS else None
+        return Answer(response.status, problem, _header(response, b"retry-after"))
 
 
 def _header(response: httpcore.Response, name: bytes) -> str | None:

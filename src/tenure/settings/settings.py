@@ -18,8 +18,11 @@ HIDDEN = "***"
 
 SHORTEST_KEY, LONGEST_KEY = 32, 1024
 
+LONGEST_NAME = 32
+
 _DAY = 86_400.0
 _WEEK = 7 * _DAY
+_NAME = re.compile(rf"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]{{0,{LONGEST_NAME}}}")
 _HOST = re.compile(r"[A-Za-z0-9._-]{1,253}|[0-9A-Fa-f:.]{2,45}")
 _QUEUE_URL = re.compile(r"https?://[^\s/?#]+/[^\s?#]+")
 _VARIABLE = re.compile(r"[A-Za-z_*][A-Za-z0-9_*]*")
@@ -30,6 +33,7 @@ _NEVER_BY_PATTERN = (PREFIX, "PG")
 class Settings(HttpLimits, frozen=True, kw_only=True):
     """The settings in force. Empty `queues` means those of the app's definitions."""
 
+    name: str = ""
     database: str = DEFAULT
     connections: int = 10
     api_connections: int = 10
@@ -104,6 +108,9 @@ class Settings(HttpLimits, frozen=True, kw_only=True):
             if (chosen := getattr(self, name)) not in choices:
                 raise InvalidInput(name, f"is {chosen!r:.64}", f"give one of {', '.join(choices)}")
         _check_transport(self)
+        if not _NAME.fullmatch(self.name):
+            problem = f"is {self.name!r:.64}"
+            raise InvalidInput("name", problem, f"give at most {LONGEST_NAME} characters on one line")
         for queue in self.queues:
             named("queues", queue)
         if self.webhook_key and not SHORTEST_KEY <= len(self.webhook_key) <= LONGEST_KEY:
@@ -184,6 +191,9 @@ def _check_transport(settings: Settings) -> None:
     url, example = settings.sqs_queue_url, "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"
     if url and not _QUEUE_URL.fullmatch(url):
         raise InvalidInput("sqs_queue_url", f"is {url!r:.64}", f"give the URL of a queue, such as {example}")
+    if url.endswith(".fifo"):
+        problem = "names a FIFO queue, where one message waits for another"
+        raise InvalidInput("sqs_queue_url", problem, "make a standard queue: order is the database's")
     if settings.transport == "sqs" and not url:
         problem = "is missing, and the transport is sqs"
         raise InvalidInput("sqs_queue_url", problem, f"give the URL of the queue, such as {example}")

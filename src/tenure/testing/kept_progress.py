@@ -9,6 +9,7 @@ from tenure.core.model.durable import StepDraft, StepStatus, WaitKind, step_name
 from tenure.core.model.retry import WaitAsked
 from tenure.core.values.documents import Document, read, write
 from tenure.execution.handler.durable_calls import DurableCalls
+from tenure.execution.handler.step_memory import FINISHED
 from tenure.execution.protocol.durable import (
     Answer,
     Forget,
@@ -55,7 +56,11 @@ class KeptProgress:
             case Save(body):
                 self.checkpoint = Document(body)
             case Forget(prefix, body):
-                self.steps = {name: one for name, one in self.steps.items() if not name.startswith(prefix)}
+                self.steps = {
+                    name: one
+                    for name, one in self.steps.items()
+                    if one.status not in FINISHED or not name.startswith(prefix)
+                }
                 self.checkpoint = None if body is None else Document(body)
             case RecallOne(name):
                 return RecalledOne(_recalled(self.steps[name]) if name in self.steps else None)

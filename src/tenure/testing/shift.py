@@ -79,7 +79,8 @@ class Shift:
             await self._hooks.idle.wait()
             if not claimed and not has_moved:
                 return self._attempts.total()
-        raise _endless(rounds, self._attempts - before)
+        why = "does it enqueue itself, or retry or snooze without a delay?"
+        raise _endless(rounds, self._attempts - before, why)
 
     async def advance(self, by: timedelta) -> int:
         """Go to each time at which something is due, and at last to the end; drain each time."""
@@ -92,7 +93,8 @@ class Shift:
             await self.drain()
             if due >= end:
                 return self._attempts.total()
-        raise _endless(MOST_ROUNDS, self._attempts)
+        why = "if it is a schedule or a delay that comes that often, advance by less at a time"
+        raise _endless(MOST_ROUNDS, self._attempts, why)
 
     async def _lines(self) -> list[Line]:
         """The lines of the app's definitions, in whatever queues they are."""
@@ -182,13 +184,10 @@ def _due_times(outlook: Outlook) -> list[datetime]:
     return [at for at in times if at is not None]
 
 
-def _endless(rounds: int, attempts: Counter[str]) -> Endless:
+def _endless(rounds: int, attempts: Counter[str], why: str) -> Endless:
     most = attempts.most_common(1)
     which = f"{most[0][0]} goes on, with {most[0][1]:,} attempts" if most else "no attempt was made"
-    return Endless(
-        f"after {rounds:,} rounds there is still something to do: {which}; "
-        "does it enqueue itself, retry or snooze without a delay, or does a schedule fire that often?"
-    )
+    return Endless(f"after {rounds:,} rounds there is still something to do: {which}; {why}")
 
 
 def _unheard(_: Signal) -> None:

@@ -119,6 +119,13 @@ def test_ports_of_the_system_need_the_list(port: int, *, is_reached: bool) -> No
     assert Reach(["1.1.1.1"]).refusal(ip_address("1.1.1.1"), port, is_plain=True) is None
 
 
+def test_who_has_listed_the_network_of_metadata_is_told_what_to_list() -> None:
+    for url in ("http://169.254.169.254/", "http://[::ffff:169.254.169.254]/"):
+        with pytest.raises(InvalidInput, match=r"only an entry of its own allows it: 169\.254\.169\.254;"):
+            check_url(url, ["169.254.0.0/16"])
+    assert check_url("https://inside.example:25/", ["10.0.0.0/8"]).port == 25
+
+
 def test_addresses_within_addresses_are_found() -> None:
     for wrapped in ("::ffff:10.0.0.1", "64:ff9b::10.0.0.1", "2002:a00:1::ffff"):
         assert str(unwrapped(ip_address(wrapped))) == "10.0.0.1"
@@ -141,6 +148,7 @@ def test_addresses_within_addresses_are_found() -> None:
         ("https://user:word@example.com/", "a user or a password"),
         ("https://example.com:0/", "port 0"),
         ("https://example.com:99999/", "no address"),
+        ("https://example.com:25/", "port 25, which is none of the web; give 443"),
         ("https://example.com:x/", "no address"),
         ("https://example.com/#there", "behind #"),
         ("https://exa mple.com/", "characters"),

@@ -2,8 +2,10 @@
 
 from msgspec.structs import replace
 
+from tenure.core.model.spec import Spec
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import Overlap, Source, TickOutcome
+from tenure.engine.client.registration import save_definitions
 from tests.engine.schedules.test_firer import NAME, START, Node, asked, node
 from tests.storage.clock import Clock
 from tests.storage.verbs import claim, seconds
@@ -43,6 +45,19 @@ async def test_two_wheels_with_different_rules_take_turns_and_no_due_tick_is_los
     ticks = [one.tick for one in await node.store.ticks(NAME, limit=200)]
     assert {tick.outcome for tick in ticks} == {TickOutcome.FIRED}
     assert sorted(tick.at for tick in ticks) == due
+
+
+async def test_a_schedule_that_takes_the_place_of_another_definitions_is_told(node: Node) -> None:
+    """Two apps that give one name to two schedules would otherwise lose one of them in silence."""
+    await save_definitions(node.store, [Spec(key="report")], "test")
+    mail = asked(source=Source.CODE)
+    report = replace(mail, job=replace(mail.job, definition="report"))
+    assert await node.schedules.announce(mail, by="a") is None
+    assert await node.schedules.announce(replace(mail, remaining=9), by="a") is None
+    told = await node.schedules.announce(report, by="b")
+    assert told is not None
+    assert told.startswith("the schedule often made jobs of mail, and from now on makes those of report; ")
+    assert await node.schedules.announce(report, by="b") is None
 
 
 async def test_ticks_that_passed_in_a_pause_are_noted_when_the_schedule_is_edited(

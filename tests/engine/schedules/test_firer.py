@@ -13,6 +13,7 @@ from tenure.core.reports.reading import Filter
 from tenure.core.schedule.backlog import Missed
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.schedule.schedule import (
+    Firing,
     NewSchedule,
     Overlap,
     Schedule,
@@ -32,7 +33,7 @@ from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
 from tenure.storage.contract.store import Store
 from tests.storage.clock import Clock
-from tests.storage.verbs import claim, seconds, settle, succeeded
+from tests.storage.verbs import claim, found, seconds, settle, succeeded
 
 MAIL = Spec(
     key="mail",
@@ -194,16 +195,38 @@ async def test_a_full_queue_leaves_a_tick_out(node: Node, clock: Clock) -> None:
 
 
 async def test_jitter_delays_the_job_and_not_the_tick(node: Node, clock: Clock) -> None:
-    await node.schedules.create(asked(jitter=seconds(30)))
-    await clock.advance(seconds(60))
+    """The job starts when it was foreseen to."""
+    created = await node.schedules.create(asked(3600, jitter=seconds(3000)))
+    [foreseen] = await node.schedules.coming(NAME, 1)
+    assert foreseen.at == created.next_at
+    assert timedelta() < foreseen.starts_at - foreseen.at < seconds(3000)
+    await clock.advance(foreseen.at - await node.store.now())
     await node.fire()
     [tick] = await node.ticks()
+    assert (tick.at, tick.outcome) == (foreseen.at, TickOutcome.FIRED)
     assert tick.job is not None
-    job = await node.store.get(tick.job)
-    assert job is not None
-    [coming] = await node.schedules.coming(NAME, 1)
-    assert job.run_at is None or timedelta() <= job.run_at - tick.at < seconds(30)
-    assert timedelta() <= coming.starts_at - coming.at < seconds(30)
+    job = await found(node.store, tick.job)
+    assert (job.state, job.run_at) == (State.SCHEDULED, foreseen.starts_at)
+
+
+async def test_what_is_to_come_begins_with_the_tick_that_is_waited_for(node: Node) -> None:
+    """Not with one before it, which a clock that steps back shows again."""
+    created = await node.schedules.create(asked())
+    assert created.next_at is not None
+    later = created.next_at + seconds(60 * 5)
+    moved = Firing(
+        namespace="default",
+        schedule="often",
+        revision=1,
+        expected=created.next_at,
+        next_at=later,
+        ticks=[],
+    )
+    assert await node.store.fire([moved]) == [[]]
+    coming = await node.schedules.coming(NAME, 2)
+    assert [one.at for one in coming] == [later, later + seconds(60)]
+    await node.schedules.pause(NAME)
+    assert [one.at for one in await node.schedules.coming(NAME, 2)] == [later, later + seconds(60)]
 
 
 async def test_the_duty_sleeps_until_the_next_tick(node: Node, clock: Clock) -> None:

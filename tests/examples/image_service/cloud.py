@@ -38,7 +38,7 @@ class Cloud:
         if self.variables:
             self._mend()
         port = free_port()
-        self.address = f"http://127.0.0.1:{port}"
+        address = f"http://127.0.0.1:{port}"
         recording = {"MOTO_ENABLE_RECORDING": "1", "MOTO_RECORDER_FILEPATH": str(self._recording)}
         self._process = await asyncio.to_thread(
             subprocess.Popen,
@@ -47,14 +47,16 @@ class Cloud:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        async with httpx.AsyncClient(base_url=self.address, timeout=120) as http:
+        async with httpx.AsyncClient(base_url=address, timeout=600) as http:
             await until(lambda: _answers(http))
             if self.variables:
                 (await http.post("/moto-api/recorder/replay-recording")).raise_for_status()
-                return
-            # Ids are made by chance, and have to be the same when all is done again.
-            (await http.post("/moto-api/seed?a=26")).raise_for_status()
-        self.variables = await prepare(self.address)
+            else:
+                # Ids are made by chance, and have to be the same when all is done again.
+                (await http.post("/moto-api/seed?a=26")).raise_for_status()
+                self.variables = await prepare(address)
+        # Only now: what is asked while it does all again is not written down, and would be lost.
+        self.address = address
 
     def _mend(self) -> None:
         """Leave whole requests, one a line: moto writes them by several threads, and is killed in between.

@@ -85,14 +85,20 @@ class RunningService:
         found: dict[str, Any] = answer.json()
         return found
 
-    async def ended(self, path: str) -> dict[str, Any]:
+    async def ended(self, path: str, within: float = 60) -> dict[str, Any]:
         """The same, once it has ended."""
+        view: dict[str, Any] = {}
 
         async def has_ended() -> bool:
-            return (await self.view(path))["status"] in ENDED
+            nonlocal view
+            view = await self.view(path)
+            return view["status"] in ENDED
 
-        await until(has_ended)
-        return await self.view(path)
+        try:
+            await until(has_ended, within=within)
+        except TimeoutError:
+            raise AssertionError(f"it has not ended after {within:.0f} s: {view}") from None
+        return view
 
     async def published(self, data: bytes, name: str = "picture") -> dict[str, Any]:
         """Send a picture and wait until it has ended."""

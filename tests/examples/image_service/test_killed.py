@@ -26,6 +26,9 @@ SENDERS = 8
 LEASE = {"TENURE_LEASE_SECONDS": "3"}
 """A worker that is killed is missed soon."""
 
+LONGEST = 900
+"""Seconds for one image: six attempts with their pauses, behind all those that wait as well."""
+
 SIZES = ((40, 30), (320, 200), (200, 320), (900, 700), (1800, 1300))
 
 
@@ -84,7 +87,7 @@ async def test_every_accepted_upload_ends_in_whole_or_with_a_reason_and_nothing_
         striking.cancel()
         await asyncio.wait([striking])
     await revive(stricken)
-    ended = [await stricken.service.ended(path) for path in paths]
+    ended = [await stricken.service.ended(path, within=LONGEST) for path in paths]
 
     wanted = set()
     for one, view in zip(sent, ended, strict=True):

@@ -178,7 +178,8 @@ def compare_requests(api: Scrape) -> None:
     assert api.value("upload_size_bytes_sum", mime_type="image/jpeg") == 2 * len(GOOD) + len(
         encoded(seed=102)
     )
-    assert api.value("db_query_duration_seconds_count", operation="reschedule", table="job") == 2
+    # An upload moves its job ahead before it is stored, and lets it run afterwards: two of three come so far.
+    assert api.value("db_query_duration_seconds_count", operation="reschedule", table="job") == 5
 
 
 CODES = {"202": 2, "200": 1, "415": 1, "503": 1}

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from examples.image_service import jobs, uploads
 from examples.image_service.settings import Settings
-from examples.image_service.storage import opened, upload_key, variant_key
+from examples.image_service.storage import Storage, opened, upload_key, variant_key
+from tenure import JobHandle, State
 from tenure.testing import harness
 from tests.examples.image_service.cloud import Cloud
 from tests.examples.image_service.front import Call, Fault, Front, Judge, running_front
@@ -150,6 +153,46 @@ async def test_an_upload_that_cannot_be_stored_is_not_accepted(
         front.judge = lambda _: None
         image = await service.published(data)
         assert (image["status"], {image["job_id"]}) == ("completed", set(images))
+
+
+async def test_an_upload_whose_job_could_not_wait_for_it_is_not_accepted_without_it(
+    cloud: Cloud, front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S2.30: the storage was away for longer than a job waits; then the sender begins anew."""
+    data = encoded(seed=350)
+    picture = jobs.Picture(sha256(data).hexdigest(), "image/jpeg", len(data), "a.jpg")
+
+    async def send(storage: Storage, settings: Settings) -> Any:
+        return await uploads.accept(uploads.Upload(picture, BytesIO(data)), storage, settings)
+
+    with pointed({**cloud.variables, "AWS_ENDPOINT_URL": front.url}, monkeypatch):
+        settings = Settings.from_environment()
+        async with harness(jobs.app) as t, opened(settings, jobs.app.metrics.external) as storage:
+            front.judge = puts(Fault(503, "SlowDown"))
+            for _ in range(2):  # with each try it waits from then on
+                with pytest.raises(ClientError):
+                    await send(storage, settings)
+                await t.advance(settings.upload_seconds * 1.5)
+            job = await process_of(picture)
+            assert (await job.get()).state is State.SCHEDULED
+            front.judge = lambda _: Fault(503, "SlowDown")
+            await job.run_now()
+            await t.drain()
+            assert (await job.get()).state is State.RETRYING
+            front.judge = lambda _: None
+            with pytest.raises(uploads.Refused, match="never arrived in whole: send it again") as refused:
+                await send(storage, settings)
+            assert refused.value.status == 503
+            await t.advance(60)
+            assert "UploadMissing" in str((await job.get()).error)
+            again = await send(storage, settings)
+            await t.drain()
+            assert (again.id != job.id, (await again.get()).state) == (True, State.SUCCEEDED)
+
+
+async def process_of(picture: jobs.Picture) -> JobHandle[Any]:
+    """The job of a content, which was recorded before."""
+    return await jobs.process.enqueue(picture, idempotency_key=picture.sha256, delay=240)
 
 
 def puts(fault: Fault) -> Judge:

@@ -120,12 +120,21 @@ async def test_a_name_in_use_is_refused(work: Work) -> None:
     assert both == ["a", "b"]
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "a#2", "what?", "x" * 201, "a\nb"])
-async def test_a_name_that_fits_no_address_is_refused_before_anything_runs(work: Work, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        *((name, "printable text of 1 to 200 bytes") for name in ("", "a\nb", None, 7)),
+        *((name, "leave these characters out") for name in ("a/b", "a#2", "what?")),
+        *((name, "a shorter name") for name in ("x" * 201, "é" * 101, "x" * 300)),
+    ],
+)
+async def test_a_name_that_fits_no_address_is_refused_before_anything_runs(
+    work: Work, name: Any, remedy: str
+) -> None:
     for call in (Context().step, Context().once):
-        with pytest.raises(InvalidInput, match="name"):
+        with pytest.raises(InvalidInput, match=f"^name: .*{remedy}"):
             await call(name, work.do, 1)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=f"^name: .*{remedy}"):
         await Context().wait_for(name)
     assert not work.calls
 
@@ -172,6 +181,47 @@ async def test_what_is_forgotten_is_counted_anew_in_every_attempt(work: Work) ->
     assert second.state == {"turn": 2}
     assert await second.step("turn", work.do, 3) == 3
     assert work.calls == [1, 2, 3]
+
+
+async def test_a_step_that_the_handler_tries_again_is_the_same_step(work: Work) -> None:
+    """S0.7: a later attempt, in which it does not fail at first, finds it."""
+
+    async def flaky(item: str) -> str:
+        work.calls.append(item)
+        if len(work.calls) < 3:
+            raise ConnectionError("not yet")
+        return f"got {item}"
+
+    async def handle(ctx: Context) -> list[str]:
+        got = []
+        for item in ("a", "b", "a"):
+            try:
+                got.append(await ctx.step("get", flaky, item))
+            except ConnectionError:
+                got.append("nothing")
+        return got
+
+    ctx = Context()
+    assert await handle(ctx) == ["nothing", "nothing", "got a"]
+    assert await handle(ctx.again()) == ["got a", "got b", "got a"]
+    assert work.calls == ["a", "b", "a", "b", "a"]
+
+
+@pytest.mark.parametrize("in_doubt", ["ask", "retry", "skip"])
+async def test_an_effect_that_raised_is_in_doubt_for_the_same_attempt_too(work: Work, in_doubt: Any) -> None:
+    """S3.65: to call it once more is no way round the question."""
+
+    async def pay() -> None:
+        work.calls.append("pay")
+        raise TimeoutError("no answer from the bank")
+
+    ctx = Context()
+    expected = {"ask": TenureError, "retry": TimeoutError, "skip": InDoubt}[in_doubt]
+    with pytest.raises(TimeoutError):
+        await ctx.once("pay", pay, in_doubt=in_doubt)
+    with pytest.raises(expected):
+        await ctx.once("pay", pay, in_doubt=in_doubt)
+    assert len(work.calls) == (2 if in_doubt == "retry" else 1)
 
 
 async def test_a_step_within_a_step_is_refused(work: Work) -> None:
@@ -255,6 +305,8 @@ async def test_a_sleep_and_a_signal_are_seen_by_a_unit_test() -> None:
     with pytest.raises(InvalidInput, match="by its turn"):
         await ctx.wait_for("approved")
     with pytest.raises(TimeoutError, match="refused"):
+        await ctx.wait_for("refused", timeout=10)
+    with pytest.raises(InvalidInput, match="by its turn"):
         await ctx.wait_for("refused", timeout=10)
     with pytest.raises(TenureError, match="would ever come"):
         ctx.wait_for_sync("never")

@@ -11,7 +11,7 @@ from tenure.relay.messages import body
 from tenure.storage.contract.store import Store
 from tests.relay.messages.sqs_server import Queue, SqsServer
 from tests.storage.verbs import job_in
-from tests.surfaces.command import tenure
+from tests.surfaces.command import fails, tenure
 
 
 async def test_what_a_command_puts_in_line_is_named_by_a_message(
@@ -41,3 +41,9 @@ async def test_what_a_command_puts_in_line_is_named_by_a_message(
     assert unsent.stderr.startswith("warning: no message sent, so a worker finds the job later: SQS, send_")
     assert len(unsent.stderr.splitlines()) == 1
     assert await queue.drain() == []
+
+
+def test_a_worker_that_is_given_a_queue_and_would_not_receive_from_it_is_refused(tmp_path: Path) -> None:
+    queue = "http://127.0.0.1:9/000000000000/jobs"
+    ran = tenure(tmp_path, "worker", "app:app", "--sqs-queue-url", queue)
+    assert fails(ran, 2, "transport: is database", "give --transport sqs as well")

@@ -1,31 +1,50 @@
 """Sending: after the commit, in batches, bounded, and never in the way of who puts jobs in line."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from tenure.core.errors import InvalidInput
+from tenure.core.model.durable import Delivered, Keeping, Verdict
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line, Order
 from tenure.core.model.outcome import Report, Succeeded
+from tenure.core.model.states import State
 from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.documents import EMPTY
 from tenure.relay.messages import body, sender
 from tenure.relay.messages.late_sender import LateSender
 from tenure.relay.messages.sender import MessageSender
 from tenure.relay.messages.transport import Transport, TransportFailed
+from tenure.storage import postgres
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import sending_to
 from tests.relay.messages.sqs_server import Queue
+from tests.storage.damaged_rows import no_lease, past_the_guards
+from tests.storage.durable_verbs import (
+    approval,
+    for_answer,
+    for_signal,
+    held,
+    intended,
+    keep,
+    say,
+    suspend,
+    suspended_for,
+    tell,
+)
+from tests.storage.verbs import enqueue_one
 from tests.until import until
 
 OURS = UUID(int=1)
 MAIL = Line("default", "mail")
+SQL = Path(postgres.__file__).parent / "sql"
 
 
 class Broker:
@@ -34,16 +53,18 @@ class Broker:
     def __init__(self) -> None:
         self.taken: list[list[UUID]] = []
         self.is_away = False
+        self.refuses = frozenset[int]()
+        """The places in a batch of what is not taken."""
         self.calls = 0
 
-    async def send(self, bodies: Sequence[bytes]) -> int:
+    async def send(self, bodies: Sequence[bytes]) -> Collection[int]:
         await asyncio.sleep(0)
         self.calls += 1
         if self.is_away:
             raise TransportFailed("away")
-        read = [body.read(one) for one in bodies]
+        read = [body.read(one) for n, one in enumerate(bodies) if n not in self.refuses]
         self.taken.append([one.job_id for one in read if one is not None and one.store == OURS])
-        return len(bodies)
+        return self.refuses & set(range(len(bodies)))
 
     @property
     def jobs(self) -> list[UUID]:
@@ -76,6 +97,21 @@ async def test_what_a_broker_that_is_away_did_not_take_is_sent_later() -> None:
     assert broker.jobs == jobs  # the end waits for what is still to be sent
     assert sum(one.sent for one in told if isinstance(one, MessagesSent)) == 30
     assert sum(one.failed for one in told if isinstance(one, MessagesSent)) == 0
+
+
+async def test_what_a_broker_refuses_of_a_batch_is_sent_again() -> None:
+    """It takes each message by itself, and lets some wait where too many come."""
+    broker, told = Broker(), list[Signal]()
+    jobs = sorted(uuid4() for _ in range(30))
+    async with MessageSender(broker, OURS, told.append).running() as sends:  # type: ignore[arg-type]
+        broker.refuses = frozenset({3, 7})
+        sends.send(jobs)
+        await until(lambda: any(isinstance(one, MessagesSent) and one.error for one in told))
+        broker.refuses = frozenset()
+    assert broker.jobs == jobs
+    errors = {one.error for one in told if isinstance(one, MessagesSent)} - {""}
+    assert errors == {"the broker has refused 2 of 10 messages"}
+    assert sum(one.sent for one in told if isinstance(one, MessagesSent)) == 30
 
 
 async def test_a_broker_that_stays_away_is_told_of_once_and_asked_ever_more_rarely(
@@ -175,3 +211,45 @@ async def test_each_verb_that_puts_a_job_in_line_has_it_named(store: Store, queu
         assert again.replay is not None
     expected = [first.id, held.id, later.id, one.lease.job, again.replay]
     assert await named(queue) == sorted(expected)
+
+
+def test_whatever_puts_a_job_in_line_is_known_here() -> None:
+    """A statement that is new belongs to verbs that `sending_store` has to know, and to the tests above."""
+    found = {path.stem for path in SQL.glob("*.sql") if "INSERT INTO tenure.ready" in path.read_text()}
+    told = {"enqueue", "accept", "promote", "reap", "hand_back", "replay", "put_back"}
+    assert found == told | {"rouse", "mend_place"}  # `rouse` is of `signal`, `answer` and `suspend`
+
+
+async def test_a_job_that_goes_on_after_its_wait_is_named(store: Store, queue: Queue) -> None:
+    """S2.4: told what it waits for, answered about its effect, or told so before it waits."""
+    announced: list[Signal] = []
+    async with sending_to(queue.transport, store, announced) as sends:
+        signalled = await suspended_for(store, for_signal())
+        lease = await held(store)
+        assert await keep(store, lease, intended()) == [Keeping.KEPT]
+        assert await suspend(store, lease, for_answer()) is State.SUSPENDED
+        early = await held(store)
+        assert (await tell(sends, early.job)).delivered is Delivered.KEPT
+        asleep = await suspended_for(store, for_signal())
+        await tell(sends, asleep, approval(name="another"))
+
+        assert (await tell(sends, signalled)).delivered is Delivered.RESUMED
+        assert (await tell(sends, signalled)).delivered is not Delivered.RESUMED
+        assert (await say(sends, lease.job)).verdict is Verdict.RESUMED
+        assert await suspend(sends, early, for_signal()) is State.QUEUED
+    assert await named(queue) == sorted([signalled, lease.job, early.job])
+
+
+async def test_what_an_operator_mends_is_named(store: Store, queue: Queue, address: str) -> None:
+    """S2.4: a job that had lost its place in line, and one whose owner's lease is gone."""
+    announced: list[Signal] = []
+    place = await enqueue_one(store)
+    await past_the_guards(address, f"DELETE FROM tenure.ready WHERE job = '{place}'")
+    lease = await held(store)
+    await no_lease(address, lease.job)
+    async with sending_to(queue.transport, store, announced) as sends:
+        for verb, job in ((sends.mend_place, place), (sends.mend_lease, lease.job)):
+            mended = await verb(job)
+            assert mended is not None
+            assert (mended.moved, mended.state) == (True, State.QUEUED)
+    assert await named(queue) == sorted([place, lease.job])

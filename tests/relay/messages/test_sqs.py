@@ -7,7 +7,7 @@ import pytest
 
 from tenure.core.errors import InvalidInput
 from tenure.relay.messages import sqs
-from tenure.relay.messages.sqs import open_sqs
+from tenure.relay.messages.sqs import SqsTransport, open_sqs
 from tenure.relay.messages.transport import TransportFailed
 from tests.relay.messages.sqs_server import Queue, new_queue, pointed_at, running_server
 
@@ -17,7 +17,7 @@ URL = "https://sqs.eu-central-1.amazonaws.com/123456789012/jobs"
 async def test_what_is_sent_comes_until_it_is_acknowledged(queue: Queue) -> None:
     """S2.4: a message triggers an attempt; it may come again."""
     transport = queue.transport
-    assert await transport.send([b"one", b"two"]) == 2
+    assert not await transport.send([b"one", b"two"])
 
     first = await transport.receive(10, wait=1, hide_for=60)
     assert sorted(one.body for one in first) == [b"one", b"two"]
@@ -72,6 +72,21 @@ async def test_a_server_that_is_away_is_a_failure_of_the_transport(monkeypatch: 
             server.stop()
             with pytest.raises(TransportFailed, match="send_message_batch"):
                 await queue.transport.send([b"x"])
+
+
+class BusyClient:
+    """What the SDK gives where SQS takes only some messages of a batch, which moto always takes whole."""
+
+    async def send_message_batch(self, QueueUrl: str, Entries: list[dict[str, str]]) -> dict[str, object]:  # noqa: N803
+        failed = {"SenderFault": False, "Code": "InternalError", "Message": f"try again on {QueueUrl}"}
+        return {
+            "Successful": [{"Id": one["Id"], "MessageId": "m"} for one in Entries[::2]],
+            "Failed": [{"Id": one["Id"], **failed} for one in Entries[1::2]],
+        }
+
+
+async def test_what_sqs_refuses_of_a_batch_is_told_by_its_place() -> None:
+    assert await SqsTransport(BusyClient(), URL, ()).send([b"x"] * 5) == [1, 3]
 
 
 async def test_a_queue_that_does_not_exist_is_a_failure_too(queue: Queue) -> None:

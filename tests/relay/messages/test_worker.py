@@ -13,8 +13,13 @@ from tenure.core.model.limit import Limit
 from tenure.core.model.states import State
 from tenure.core.signals import ForeignMessages, JobsReminded, NoMessage, Recovered, Troubled
 from tenure.engine.health.attention import AttentionCheck, FailingQueue
+from tenure.engine.worker.named_claims import NamedClaims
 from tenure.relay.messages import body, inbox, reminders
+from tenure.relay.messages.inbox import Inbox
+from tenure.relay.messages.reception import Reception
+from tenure.relay.messages.reminders import Reminders
 from tenure.relay.messages.sqs import open_sqs
+from tenure.relay.messages.transport import Received
 from tenure.storage.contract.store import Store
 from tests.relay.messages.led_worker import QUEUE, led_worker, sending_to
 from tests.relay.messages.sqs_server import Queue, SqsServer, new_queue, pointed_at
@@ -179,6 +184,23 @@ async def test_messages_of_another_store_are_left_to_its_workers(
     # A poll that was under way when the worker ended may still hide it.
     backlog = await queue.transport.backlog()
     assert backlog.waiting + backlog.hidden == 1
+
+
+async def test_a_worker_that_gets_nothing_but_another_stores_messages_leaves_its_workers_time(
+    store: Store, queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is idle and they may be busy: it would take the same messages again and again."""
+    monkeypatch.setattr(inbox, "AGAIN_AFTER", 3600.0)
+    ours, theirs = await store.store_id(), uuid4()
+    named_again = Reminders(store, queue.url, lambda _: None, lambda: True)
+    reception = Reception(store, "a", queue.url)
+    box = Inbox(queue.transport, ours, reception, named_again, lease_seconds=5, heartbeat_seconds=1)
+    for stores, rest in (([theirs, theirs], 3600.0), ([theirs, ours], 0.0)):
+        await queue.transport.send([body.written(uuid4(), whose) for whose in stores])
+        received = list[Received]()
+        while len(received) < len(stores):
+            received += await queue.transport.receive(10, wait=1, hide_for=3600)
+        assert await box._take(received, NamedClaims([]), lambda _: None) == rest
 
 
 async def test_what_is_no_message_is_removed_and_told_by_its_beginning(store: Store, queue: Queue) -> None:

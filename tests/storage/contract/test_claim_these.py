@@ -154,6 +154,24 @@ async def test_a_job_whose_lease_has_run_out_is_reaped_and_claimed(store: Store,
     assert (await settle(store, [succeeded(new)], worker="b")).lost == []
 
 
+async def test_the_queued_the_due_and_the_lost_are_claimed_by_one_message_each(
+    store: Store, clock: Clock
+) -> None:
+    """C12: as the ordinary claim finds them after its duties; what is not yet due is left."""
+    due, lost, early = [await enqueue_one(store) for _ in range(3)]
+    for job, after in ((due, seconds(30)), (early, seconds(31))):
+        [claimed] = (await claim_these(store, [job])).claimed
+        await settle(store, [recoverable(claimed, after=after)])
+    await claim_these(store, [lost])
+    queued = await enqueue_one(store)
+    await clock.advance(seconds(30))
+
+    answer = await claim_these(store, [queued, due, lost, early])
+
+    assert sorted(taken(answer)) == sorted([queued, due, lost])
+    assert why(answer) == {early: "not-due"}
+
+
 async def test_a_lease_that_has_run_out_is_reaped_for_the_jobs_named_alone(
     store: Store, backend: Backend, clock: Clock
 ) -> None:

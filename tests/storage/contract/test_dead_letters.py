@@ -48,6 +48,21 @@ async def test_where_nothing_has_died_there_is_no_group(store: Store) -> None:
     assert await store.dead_letters() == DeadGroups([], is_more=False)
 
 
+async def test_the_hours_tell_when_the_dead_letters_of_each_cause_ended(store: Store, clock: Clock) -> None:
+    """Counted by how many full hours ago; those of more than a day ago are left out."""
+    await die(store)
+    for hours, count in ((2, 2), (21, 1), (0.5, 3)):
+        await clock.advance(timedelta(hours=hours))
+        await die(store, count=count)
+    await die(store, LOST)
+    [boom] = [group.fingerprint for group in (await store.dead_letters()).groups if group.error == BOOM]
+    await clock.advance(timedelta(hours=1.2))
+    assert await store.dead_letter_hours([boom, "mail:none"]) == {boom: {1: 4, 22: 2}, "mail:none": {}}
+    assert await store.dead_letter_hours([]) == {}
+    with pytest.raises(InvalidInput):
+        await store.dead_letter_hours(["mail:none"] * 201)
+
+
 async def test_those_that_died_of_the_same_are_one_group(store: Store, clock: Clock) -> None:
     """The newest of them stands for all; another definition's are another group."""
     await die(store)

@@ -95,6 +95,8 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "attempts": lambda store: store.attempts(JOB),
     "page": lambda store: store.page(EVERY_JOB),
     "briefs": lambda store: store.briefs([JOB]),
+    "children": lambda store: store.children(JOB),
+    "usages": lambda store: store.usages([JOB]),
     "ending_in": lambda store: store.ending_in("abcdef12"),
     "obstacles": lambda store: store.obstacles(JOB),
     "feed": lambda store: store.feed(),
@@ -145,6 +147,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
         ON_RECORD.name, NewJob(definition="mail"), revision=1, is_open=False
     ),
     "troubled_schedules": lambda store: store.troubled_schedules(),
+    "recent_ticks": lambda store: store.recent_ticks([ON_RECORD.name]),
     "ticks": lambda store: store.ticks(ON_RECORD.name),
     "recall": lambda store: store.recall("a", LEASE),
     "recall_step": lambda store: store.recall_step("a", LEASE, "fetch"),

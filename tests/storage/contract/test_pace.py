@@ -1,10 +1,22 @@
-"""The pace of jobs on record: a row a minute, whose totals pruning does not lower, and none too old."""
+"""The pace of jobs on record: a row a minute, whose totals pruning does not lower, and none too old.
+
+The first minute of an hour has the figures of the hour before, and stays for eight days.
+"""
 
 import asyncio
 from datetime import timedelta
 
 from tenure.core.model.states import State
-from tenure.core.reports.pace import PACE_KEPT, Pace, Paces
+from tenure.core.reports.pace import (
+    ALL,
+    HOURS_KEPT,
+    PACE_KEPT,
+    DefinitionPace,
+    DetailedPace,
+    Pace,
+    PaceDetail,
+    Paces,
+)
 from tenure.core.reports.retention import Retention
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
@@ -59,3 +71,29 @@ async def test_of_several_that_come_at_once_one_notes_the_minute(store: Store, o
     noting = [each.note_pace(waits={}, runs={}) for each in (store, other, store, other)]
     assert sorted(await asyncio.gather(*noting)) == [False, False, False, True]
     assert len((await store.paces(PACE_KEPT)).minutes) == 1
+
+
+def detail(jobs: int) -> PaceDetail:
+    figures = DefinitionPace({State.SUCCEEDED: jobs}, {3: jobs}, {40: jobs})
+    return PaceDetail(waiting=2, running=1, of={ALL: figures, "mail": figures}, is_whole=False)
+
+
+async def test_a_minute_and_an_hour_keep_what_definitions_did(store: Store, clock: Clock) -> None:
+    await store.note_pace(waits={}, runs={})
+    await clock.advance(MINUTE)
+    await store.note_pace(waits={}, runs={}, detail=detail(7), hour=detail(90))
+    minute = (START + MINUTE).replace(second=0, microsecond=0)
+    assert await store.pace_details(PACE_KEPT, by_hour=False) == [DetailedPace(minute, {}, detail(7))]
+    assert await store.pace_details(PACE_KEPT, by_hour=True) == [DetailedPace(minute, {}, detail(90))]
+    assert await store.pace_details(NOTHING, by_hour=True) == []
+
+
+async def test_hours_stay_for_as_long_as_a_week_is_drawn(store: Store, clock: Clock) -> None:
+    await store.note_pace(waits={}, runs={}, hour=detail(1))
+    await clock.advance(MINUTE)
+    await store.note_pace(waits={}, runs={}, detail=detail(1))
+    for kept, hours in ((PACE_KEPT + MINUTE, 1), (HOURS_KEPT - PACE_KEPT - 3 * MINUTE, 1), (3 * MINUTE, 0)):
+        await clock.advance(kept)
+        await store.note_pace(waits={}, runs={})
+        assert len(await store.pace_details(2 * HOURS_KEPT, by_hour=True)) == hours
+        assert await store.pace_details(2 * HOURS_KEPT, by_hour=False) == []

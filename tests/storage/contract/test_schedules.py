@@ -101,6 +101,17 @@ async def test_schedules_are_listed_by_name_page_by_page(store: Store) -> None:
     assert [one.name.name for one in await store.schedules(definition="job-z")] == ["z"]
 
 
+async def test_those_that_fire_next_come_first_without_the_paused(store: Store) -> None:
+    await added(store, "noon", cron="0 12 * * *")
+    await added(store, "dawn", cron="0 5 * * *")
+    await added(store, "rests", cron="* * * * *", is_paused=True)
+    soonest = await store.next_schedules(limit=5)
+    by_time = sorted(soonest, key=lambda one: one.next_at or START)
+    assert list(soonest) == by_time
+    assert {one.name.name for one in soonest} == {"noon", "dawn"}
+    assert await store.next_schedules(limit=1) == by_time[:1]
+
+
 async def test_only_the_revision_that_was_read_can_be_changed(store: Store) -> None:
     first = await added(store)
     changed = asked(cron="@hourly")

@@ -77,7 +77,8 @@ _COUNTERS = """
       LEFT JOIN pg_index ON indexrelid = pg_class.oid
      WHERE coalesce(indrelid, pg_class.oid) = ANY (ARRAY['tenure.job', 'tenure.job_state', 'tenure.event',
                'tenure.attempt', 'tenure.result', 'tenure.ready', 'tenure.timer', 'tenure.tag',
-               'tenure.finished']::regclass[])
+               'tenure.finished', 'tenure.step', 'tenure.kept', 'tenure.checkpoint',
+               'tenure.wait']::regclass[])
 """
 
 

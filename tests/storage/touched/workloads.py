@@ -167,6 +167,11 @@ async def _flows(store: Store, _: Scene) -> int:
     return int(bool((await store.flows(limit=1_000)).now))
 
 
+async def _dead_letter_hours(store: Store, _: Scene) -> int:
+    causes = [group.fingerprint for group in (await store.dead_letters()).groups]
+    return len(await store.dead_letter_hours(causes))
+
+
 async def _dead_letters(store: Store, _: Scene) -> int:
     return len((await store.dead_letters()).groups)
 
@@ -174,6 +179,16 @@ async def _dead_letters(store: Store, _: Scene) -> int:
 async def _paces(store: Store, _: Scene) -> int:
     await store.note_pace(waits={1: 1}, runs={})
     return int(bool((await store.paces(timedelta(days=1))).ended))
+
+
+async def _longest(store: Store, _: Scene) -> int:
+    return len(await store.longest_running(limit=5))
+
+
+async def _pace_details(store: Store, _: Scene) -> int:
+    for by_hour in (False, True):
+        await store.pace_details(timedelta(days=8), by_hour=by_hour)
+    return 0
 
 
 async def _trouble(store: Store, _: Scene) -> int:
@@ -221,6 +236,11 @@ async def _ending_in(store: Store, scene: Scene) -> int:
 
 async def _briefs(store: Store, scene: Scene) -> int:
     return len(await store.briefs([*scene.failed[:10], *scene.in_line[:10]]))
+
+
+async def _children(store: Store, scene: Scene) -> int:
+    """Of a job that has started none."""
+    return len(await store.children(scene.held[0])) + 1
 
 
 async def _claim_these(store: Store, scene: Scene) -> int:
@@ -296,13 +316,17 @@ WORKLOADS: dict[str, tuple[Workload, int]] = {
     "the unfinished of a namespace": (_unfinished, 0),
     "what passes through the queues": (_flows, 1),
     "dead letters": (_dead_letters, 2),
+    "when dead letters ended": (_dead_letter_hours, 2),
     "the pace of jobs": (_paces, 1),
+    "what definitions did": (_pace_details, 0),
+    "the longest at work": (_longest, 5),
     "trouble": (_trouble, 1_000),
     "counts": (_counts, 20),
     "workers": (_workers, 1),
     "what is in the way of a job": (_obstacles, 2),
     "a job by the end of its id": (_ending_in, 1),
     "what lists tell of jobs": (_briefs, 20),
+    "the jobs that a job started": (_children, 1),
     **CLAIMS,
     "a claim under a limit with others": (claiming((CALL, MAIL, REPORT), _MANY), _MANY),
     "a turn that settles": (claiming((MAIL, REPORT), _MANY, reports=True), _MANY + 20),

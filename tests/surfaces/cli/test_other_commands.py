@@ -7,6 +7,7 @@ import pytest
 from tenure.surfaces.cli.calls.jobs import jobs
 from tenure.surfaces.cli.commands import commands
 from tenure.surfaces.cli.other_commands import _OPTIONS, _WORDS
+from tenure.surfaces.cli.schedules.commands import schedules
 from tests.surfaces.command import tenure
 
 
@@ -20,6 +21,7 @@ from tests.surfaces.command import tenure
         ("jobs retry", "No such command 'retry'; use `tenure jobs replay ID`."),
         ("jobs ls", "No such command 'ls'; use `tenure jobs list`."),
         ("jobs resume", "No such command 'resume'; use `tenure jobs signal ID NAME PAYLOAD`."),
+        ("schedules run-now nightly", "No such command 'run-now'; use `tenure schedules trigger NAME`."),
         ("jobs whyy", "No such command 'whyy'."),
     ],
 )
@@ -36,6 +38,7 @@ def test_a_command_of_another_system_has_its_word_here(tmp_path: Path, given: st
             "worker -A jobs worker",
             "No such option -A; use `tenure worker MODULE:APP`, with the app as an argument.",
         ),
+        ("-A jobs worker", "No such option -A; use `tenure worker MODULE:APP`"),
         ("worker jobs:app --concurrency=4", "No such option --concurrency; use --slots."),
         ("worker jobs:app -c4", "No such option -c; use --slots."),
         ("serve jobs:app -Q mail", "No such option -Q; use --queues."),
@@ -51,6 +54,7 @@ def test_an_option_of_another_systems_worker_has_its_word_here(tmp_path: Path, g
 def test_no_word_hides_a_command() -> None:
     assert not _WORDS["tenure"].keys() & commands.commands.keys()
     assert not _WORDS["jobs"].keys() & jobs.commands.keys()
+    assert not _WORDS["schedules"].keys() & schedules.commands.keys()
 
 
 @pytest.mark.parametrize("name", ["worker", "serve"])

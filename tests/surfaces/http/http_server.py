@@ -233,6 +233,7 @@ async def serving(
     spans: RequestSpans | None = None,
     logs: EventLog | None = None,
     webhook_terms: WebhookTerms | None = None,
+    deployment: str = "",
     **rest: Any,
 ) -> AsyncIterator[Api]:
     """A server on a store, until the block ends."""
@@ -245,7 +246,7 @@ async def serving(
     )
     bugs: list[str] = []
     server = Server(
-        AppContext(store, client, metrics=metrics, spans=spans, logs=logs),
+        AppContext(store, client, metrics=metrics, spans=spans, logs=logs, deployment=deployment),
         listen("127.0.0.1", 0),
         limits=limits,
         routes=routes,

@@ -94,7 +94,7 @@ async def test_a_buried_job_has_no_result(work: Works, store: Store) -> None:
 
 async def test_a_wait_that_is_too_short_leaves_the_job_alone(work: Works) -> None:
     job = await work.enqueue()
-    with pytest.raises(TimeoutError, match=f"job {job.id} had not ended after 0 s. No worker serves work@1."):
+    with pytest.raises(TimeoutError, match=f"job {job.id} had not ended after 0 s. Nobody runs work@1."):
         await job.wait(timeout=0)
     assert await job.status() is State.QUEUED
 

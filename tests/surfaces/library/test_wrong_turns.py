@@ -114,7 +114,7 @@ def test_an_option_of_another_systems_app_has_its_word_here(option: str, word: s
 
 
 def test_a_delay_below_zero_is_shown_as_one(welcome: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"^delay: is -0:00:05; give a value from 0:00:00 to 3653 days"):
+    with pytest.raises(InvalidInput, match=r"^delay: is -5 s; give a value from 0 s to 3,653 days"):
         welcome.new_job({"to": "a", "subject": "b"}, delay=-5)
 
 

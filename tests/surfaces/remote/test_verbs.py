@@ -138,7 +138,7 @@ async def test_who_waits_is_told_how_else_it_ended(client: Any, store: Store) ->
 async def test_who_waits_for_too_long_is_told_so_and_the_job_goes_on(client: Any) -> None:
     made = await client.create("mail")
     for timeout in (0, 0.3):
-        text = f"{made.job_id} has not ended in time; it continues. No worker serves mail@1."
+        text = f"{made.job_id} has not ended in time; it continues. Nobody runs mail@1."
         with pytest.raises(TimeoutError, match=text):
             await client.wait(made, timeout=timeout)
     assert (await client.get(made)).status is State.QUEUED

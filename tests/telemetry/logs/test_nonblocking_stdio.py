@@ -4,6 +4,7 @@ import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Thread
 
 from tenure.telemetry.logs.nonblocking_stdio import NonblockingStdio
 from tests.until import until_sync
@@ -64,6 +65,24 @@ def test_an_end_without_a_reader_is_an_end() -> None:
         # Its thread still writes, and must have ended before the descriptor is used for another file.
         read(reading, b"the last\n")
         stdio.close()
+
+
+def test_a_reader_that_is_slow_but_goes_on_is_told_all_before_the_end() -> None:
+    with pipe() as (reading, writing):
+        stdio = NonblockingStdio(writing, form)
+        for _ in range(2000):
+            stdio.put(LINE)
+        stdio.put(b"the last")
+        closing = Thread(target=stdio.close, kwargs={"patience": 1.0, "most": 60})
+        closing.start()
+        output = b""
+        while b"the last\n" not in output:
+            closing.join(0.02)  # some sixty times in all, which together is longer than the patience
+            is_all_in_the_pipe = len(output) + SMALLEST >= 2000 * (len(LINE) + 1)
+            assert closing.is_alive() or is_all_in_the_pipe
+            output += os.read(reading, SMALLEST)
+        closing.join()
+        assert output.count(LINE) == 2000
 
 
 def test_what_was_put_in_is_written_before_the_end() -> None:

@@ -122,9 +122,11 @@ def kept_named(field: str, value: str) -> None:
         raise InvalidInput(field, f"has over {LONGEST_STEP_NAME} bytes", "give a shorter name")
 
 
-def step_named(field: str, value: str) -> None:
+def step_named(field: str, value: object) -> None:
     """Refuse what cannot name a step or a signal."""
-    printable(field, value, least=1)
+    if not (isinstance(value, str) and value and value.isprintable()):
+        remedy = f"give printable text of 1 to {LONGEST_STEP_NAME} bytes, such as 'fetch 7'"
+        raise InvalidInput(field, f"is {value!r:.80}", remedy)
     if len(value.encode()) > LONGEST_STEP_NAME:
         raise InvalidInput(field, f"has over {LONGEST_STEP_NAME} bytes", "give a shorter name")
     if not _UNFIT.isdisjoint(value):

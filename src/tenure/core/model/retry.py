@@ -89,7 +89,7 @@ class HandlerWaits(BaseException):
         self.asked = asked
 
 
-class Returned(Struct, frozen=True, tag=True):
+class Returned(Struct, frozen=True, tag=True, gc=False):
     """The handler returned."""
 
     result: Document

@@ -10,7 +10,7 @@ from msgspec import Struct
 from tenure.core.errors import InvalidInput
 from tenure.core.model.durable import step_named
 from tenure.core.model.job import Event
-from tenure.core.model.lease import Line
+from tenure.core.model.lease import Line, Progress
 from tenure.core.model.states import STEPS, State
 from tenure.core.model.trail import CUSTOM, HOOK_FAILED, RESCHEDULED
 from tenure.core.values import fingerprint
@@ -100,6 +100,17 @@ class Brief(Struct, frozen=True, kw_only=True):
     creator: str | None
     worker: str | None
     error: tuple[str, str] | None
+
+
+class RunningJob(Struct, frozen=True, kw_only=True):
+    """A job at work: since when, in which worker, and how far it says it is."""
+
+    job: UUID
+    definition: str
+    state: State
+    started_at: datetime
+    worker: str
+    progress: Progress | None
 
 
 class Page(Struct, frozen=True):

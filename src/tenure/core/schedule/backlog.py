@@ -11,7 +11,7 @@ MOST_AT_ONCE = 100
 """How many missed ticks fire at once, at most; older ones are noted."""
 
 MOST_COUNTED = 1_000
-"""How far missed ticks are counted; more are told as more."""
+"""How far missed ticks are counted: so many are told as that or more."""
 
 GRACE = timedelta(seconds=60)
 """How late the last tick may fire and not count as missed; half the gap to the next one, if that is less."""
@@ -33,11 +33,6 @@ class Gap(Struct, frozen=True):
     first: datetime
     last: datetime
     count: int
-
-    @property
-    def is_more(self) -> bool:
-        """Whether there are more than were counted."""
-        return self.count >= MOST_COUNTED
 
 
 class Due(Struct, frozen=True):

@@ -14,7 +14,7 @@ from tenure.core.model.job import USUAL_NAMESPACE, NewJob
 from tenure.core.model.limit import SCHEDULE_LIMIT, Limit
 from tenure.core.model.policy import OnLost
 from tenure.core.model.states import State
-from tenure.core.schedule.backlog import Missed
+from tenure.core.schedule.backlog import MOST_COUNTED, Missed
 from tenure.core.schedule.cron_days import ClockChange
 from tenure.core.schedule.recurrence import Recurrence
 from tenure.core.values.bounds import (
@@ -251,16 +251,37 @@ class Tick(Struct, frozen=True, kw_only=True):
     noted_at: datetime | None = None
 
     @property
+    def is_more(self) -> bool:
+        """Whether there may be more than were counted."""
+        return self.count >= MOST_COUNTED
+
+    @property
     def place(self) -> TickPlace:
         """Its place in the list of ticks."""
         return TickPlace(self.at, self.outcome is TickOutcome.BY_HAND)
 
 
 class TickOnRecord(Struct, frozen=True):
-    """A tick, and the state of its job, if it made one that is still kept."""
+    """A tick; the state of its job, if it made one that is still kept, and the times of its last attempt."""
 
     tick: Tick
     state: State | None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long the last attempt of its job took, if the job has ended by it."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return max(self.finished_at - self.started_at, timedelta())
+
+    @property
+    def late(self) -> timedelta | None:
+        """How much later than due it fired."""
+        if self.tick.outcome is not TickOutcome.FIRED or self.tick.noted_at is None:
+            return None
+        return max(self.tick.noted_at - self.tick.at, timedelta())
 
 
 class DueTick(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from tenure.core.errors import InvalidInput
+from tenure.core.values.text import length_text
 
 HORIZON = timedelta(days=3653)
 """The longest delay that a caller can ask for."""
@@ -101,18 +102,16 @@ def printable(field: str, value: object, *, least: int = 0) -> None:
 def whole_millis(field: str, value: timedelta) -> None:
     """Refuse a length of time finer than the millisecond that stores keep."""
     if value % timedelta(milliseconds=1):
-        raise InvalidInput(field, f"is {value}", "give whole milliseconds")
+        raise InvalidInput(field, f"is {length_text(value)}", "give whole milliseconds")
 
 
 def within(field: str, value: _Measure, least: _Measure, most: _Measure) -> None:
     """Refuse what is not from `least` to `most`."""
     if not least <= value <= most:
         raise InvalidInput(
-            field, f"is {_signed(value)}", f"give a value from {_signed(least)} to {_signed(most)}"
+            field, f"is {_shown(value)}", f"give a value from {_shown(least)} to {_shown(most)}"
         )
 
 
-def _signed(value: object) -> str:
-    """A value as it is shown; Python writes five seconds below zero as "-1 day, 23:59:55"."""
-    is_negative = isinstance(value, timedelta) and value < timedelta(0)
-    return f"-{-value}" if is_negative else f"{value}"  # type: ignore[operator]
+def _shown(value: object) -> str:
+    return length_text(value) if isinstance(value, timedelta) else str(value)

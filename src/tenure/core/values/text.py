@@ -1,6 +1,7 @@
-"""Which characters text may contain: so that every store accepts it, and so that it prints as one line."""
+"""Text that every store accepts, text that prints as one line, and lengths of time in words."""
 
 import re
+from datetime import timedelta
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 """NUL and lone surrogates."""
@@ -18,3 +19,18 @@ def plain(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode() for one in text
     )
+
+
+def length_text(length: timedelta) -> str:
+    """A length of time to the microsecond, such as "1 day 2 h" or "0.5 s"."""
+    if length < timedelta():
+        return f"-{length_text(-length)}"
+    hours, rest = divmod(length.seconds, 3_600)
+    minutes, seconds = divmod(rest, 60)
+    parts = [
+        f"{length.days:,} day{'s' * (length.days > 1)}" if length.days else "",
+        f"{hours} h" if hours else "",
+        f"{minutes} min" if minutes else "",
+        f"{seconds + length.microseconds / 1e6:.6f}".rstrip("0").rstrip(".") + " s",
+    ]
+    return " ".join(part for part in parts if part and part != "0 s") or "0 s"

@@ -1,5 +1,6 @@
 """Deliveries: the events that are on their way to an endpoint, and what became of each."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
@@ -118,3 +119,22 @@ class Scanned(Struct, frozen=True):
     events: list[ScannedEvent]
     position: Position
     is_end: bool
+
+
+class LastTry(Struct, frozen=True):
+    """When the last try of a delivery was made, how long it took, and whether it delivered."""
+
+    at: datetime
+    took: timedelta | None
+    is_delivered: bool
+
+
+class LastTries(Struct, frozen=True):
+    """The last tries of deliveries, the oldest first.
+
+    They are complete from `since` on; None if these are all. A try that was followed by another one of the
+    same delivery is not among them.
+    """
+
+    since: datetime | None
+    tries: Sequence[LastTry]

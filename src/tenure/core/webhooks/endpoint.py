@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from tenure.core.errors import InvalidInput
-from tenure.core.webhooks.reach import Reach
+from tenure.core.webhooks.reach import FIRST_FREE_PORT, Reach, is_free
 
 LONGEST_URL = 2048
 PORTS = {"https": 443, "http": 80}
@@ -51,6 +51,9 @@ def check_url(url: str, allow: Iterable[str] = ()) -> Endpoint:
             raise InvalidInput("url", f"{named}{problem}", _LISTED)
     if endpoint.is_plain and not reach.is_widened:
         raise InvalidInput("url", "begins with http://", f"use https://, or {_LISTED}")
+    if not is_free(endpoint.port) and not reach.is_widened:
+        remedy = f"give 443 or one from {FIRST_FREE_PORT} on, or {_LISTED}"
+        raise InvalidInput("url", f"has port {endpoint.port}, which is none of the web", remedy)
     return endpoint
 
 

@@ -60,10 +60,12 @@ class Reach:
             return None
         shown = str(address) if inner == address else f"{address}, which is {inner},"
         if not is_public(inner):
-            return f"{shown} is not on the public internet"
+            is_within = any(_holds(network, inner) for network in self._allow)
+            alone = f", and only an entry of its own allows it: {inner}" if is_within else ""
+            return f"{shown} is not on the public internet{alone}"
         if is_plain:
             return f"{shown} is reached by https alone"
-        if 0 < port < FIRST_FREE_PORT and port not in WEB_PORTS:
+        if not is_free(port):
             return f"port {port} of {shown} is none of the web"
         return None
 
@@ -73,6 +75,11 @@ class Reach:
             _holds(network, address) and (network.num_addresses == 1 or not needs_own_entry)
             for network in self._allow
         )
+
+
+def is_free(port: int) -> bool:
+    """Whether a port may be reached without being listed."""
+    return port in WEB_PORTS or port >= FIRST_FREE_PORT
 
 
 def unwrapped(address: Address) -> Address:

@@ -29,6 +29,9 @@ KEY_LENGTH = (24, 64)
 MOST_SIGNATURES = 32
 """How many signatures of one message are looked at: what a stranger sends costs a bounded amount of work."""
 
+ANY_TEXT = "surrogatepass"
+"""How text of a stranger is encoded: some servers give bytes that are no text as lone surrogates."""
+
 _VERSION = "v1,"
 _SECONDS = re.compile(r"[0-9]{1,11}")
 
@@ -76,7 +79,7 @@ def signed_headers(message: str, at: datetime, body: bytes, secrets_: Iterable[s
 
 def signature(signed: SignedMessage, key: bytes) -> str:
     """The signature of a message with one key."""
-    head = f"{signed.id}.{signed.seconds}.".encode()
+    head = f"{signed.id}.{signed.seconds}.".encode(errors=ANY_TEXT)
     return _VERSION + b64encode(_mac(key, head + signed.body)).decode()
 
 
@@ -84,7 +87,7 @@ def is_signed(signed: SignedMessage, signatures: str, keys: Iterable[bytes]) -> 
     """Whether one of the signatures was made with one of the keys. The time it takes does not tell which."""
     given = signatures.split(" ", MOST_SIGNATURES)[:MOST_SIGNATURES]
     expected = [signature(signed, key).encode() for key in keys]
-    found = [hmac.compare_digest(own, one.encode()) for own in expected for one in given]
+    found = [hmac.compare_digest(own, one.encode(errors=ANY_TEXT)) for own in expected for one in given]
     return any(found)
 
 

@@ -11,10 +11,10 @@ from tenure.core.model.child_keys import CHILDREN
 from tenure.core.model.job import Enqueued, Event, Job, JobStanding, KeysTaken, NewJob
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import UNFINISHED, State
-from tenure.core.model.trail import Logged
+from tenure.core.model.trail import Logged, Usage
 from tenure.core.reports.failures import Count, DeadGroups
 from tenure.core.reports.operations import Definition, LineStatus, Replayed, WorkerStatus
-from tenure.core.reports.reading import Brief, Filter, Page
+from tenure.core.reports.reading import Brief, Filter, Listed, Page, RunningJob
 from tenure.core.reports.why import Why
 from tenure.core.values.documents import Document, canonical_hash
 from tenure.engine.client import log_tail
@@ -32,9 +32,10 @@ from tenure.engine.client.registry import Registry
 from tenure.engine.client.remote_leases import RemoteLeases
 from tenure.engine.client.reschedule import reschedule
 from tenure.engine.client.retention import RetentionSettings
-from tenure.engine.client.statistics import Statistics
 from tenure.engine.durable.durable_jobs import DurableJobs
 from tenure.engine.durable.lease_progress import LeaseProgress
+from tenure.engine.figures.statistics import Statistics
+from tenure.engine.figures.trends import Trends
 from tenure.engine.health.checkup import StoreHealth
 from tenure.engine.schedules.job_maker import JobMaker
 from tenure.engine.schedules.schedules import Schedules
@@ -65,6 +66,7 @@ class JobClient:
         self._quota = Quota(store, max_queue_depth, max_namespace_jobs)
         self.bulk = BulkChanges(store, self._quota)
         self.statistics = Statistics(store)
+        self.trends = Trends(store)
         self.flow_cache = FlowCache(store)
         self.feed = Feed(store)
         self.remote_leases = RemoteLeases(store)
@@ -272,11 +274,20 @@ class JobClient:
         await log_tail.read_log(self._store, job, on_line, attempt=attempt, follow=follow)
 
     async def log(
-        self, job: UUID, *, after: tuple[int, int] | None = None, limit: int = 50
+        self,
+        job: UUID,
+        *,
+        fence: int | None = None,
+        after: tuple[int, int] | None = None,
+        limit: int = 50,
     ) -> list[AttemptLine]:
-        """Part of a job's log, by fence and line number. Raises JobNotFound."""
+        """Part of the log of a job, or of the attempt under a fence, by fence and line number.
+
+        Raises JobNotFound.
+        """
         await self.get(job)
-        return await self._with_attempts(job, await self._store.logs(job, after=after, limit=limit))
+        found = await self._store.logs(job, fence=fence, after=after, limit=limit)
+        return await self._with_attempts(job, found)
 
     async def last_log(self, job: UUID, *, limit: int = 50) -> list[AttemptLine]:
         """The end of a job's log. Raises JobNotFound."""
@@ -293,6 +304,14 @@ class JobClient:
         """What lists tell of these jobs besides their state, at most 200 of them."""
         return await self._store.briefs(jobs)
 
+    async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
+        """Jobs that a job has started, in the order of creation; which, is left open where there are more."""
+        return await self._store.children(parent, limit=limit)
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        """What the last attempts of at most 200 jobs used, of those whose workers said it."""
+        return await self._store.usages(jobs)
+
     async def counts(self, which: Filter) -> dict[State, Count]:
         """How many jobs are in each state, whatever states the filter names; of many, the newest count."""
         return await self._store.counts(which)
@@ -300,6 +319,10 @@ class JobClient:
     async def dead_letters(self, *, limit: int = 50) -> DeadGroups:
         """Dead letters grouped by cause, the group with the latest first."""
         return await self._store.dead_letters(limit=limit)
+
+    async def dead_letter_hours(self, fingerprints: Collection[str]) -> dict[str, dict[int, int]]:
+        """How many dead letters of each cause ended in the last day: by how many full hours ago."""
+        return await self._store.dead_letter_hours(fingerprints)
 
     async def definitions(self) -> list[Definition]:
         """The registered definitions, by key and version."""
@@ -312,6 +335,10 @@ class JobClient:
     async def workers(self) -> list[WorkerStatus]:
         """Every worker that was enlisted and not dismissed, with the jobs it runs now."""
         return await self._store.workers()
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        """The jobs at work for longest."""
+        return await self._store.longest_running(limit=limit)
 
     async def drain(self, worker: str) -> bool:
         """Ask a worker to claim no more and end; False if it is unknown."""

@@ -1,6 +1,6 @@
 """The progress of jobs as callers see it: steps, signals sent from outside, and effects in doubt."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from tenure.core.errors import JobNotFound
@@ -10,6 +10,7 @@ from tenure.core.model.durable import (
     DoubtfulEffect,
     EffectAnswer,
     KeptStep,
+    OpenWait,
     ProgressSummary,
     Signal,
     Signalled,
@@ -85,6 +86,10 @@ class DurableJobs:
             wait=waits.get(job.id),
             in_doubt=await self._store.effects_in_doubt(job=job.id),
         )
+
+    async def waits(self, jobs: Sequence[UUID]) -> Mapping[UUID, OpenWait]:
+        """What suspended jobs wait for."""
+        return await self._store.open_waits(jobs) if jobs else {}
 
     async def in_doubt(
         self, *, namespace: str | None = None, limit: int = LARGEST_PAGE

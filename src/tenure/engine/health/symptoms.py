@@ -99,7 +99,7 @@ def _unserved(line: Unserved) -> Symptom:
     definition = f"{line.line.definition}@{line.line.version}"
     return Symptom(
         kind="unserved",
-        what=f"{_jobs(line.jobs)} of {definition} in queue {line.line.queue}, and no live worker serves them",
+        what=f"nobody runs {definition}: {_jobs(line.jobs)} in queue {line.line.queue}",
         since=line.oldest,
         definition=line.line.definition,
         queue=line.line.queue,

@@ -11,6 +11,6 @@ _decode = msgspec.msgpack.Decoder(NewSchedule).decode
 
 
 async def announce_all(schedules: Schedules, declared: Iterable[bytes], *, by: str) -> list[str]:
-    """Record what is new or has changed; returns problems, each in a sentence."""
+    """Record what is new or has changed; returns what is to be told, each in a sentence."""
     answers = [await schedules.announce(_decode(one), by=by) for one in declared]
-    return [problem for problem in answers if problem is not None]
+    return [answer for answer in answers if answer is not None]

@@ -1,6 +1,6 @@
 """Schedules as operators and code change them: every change is checked before anything is written."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -35,7 +35,7 @@ class ScheduleNotFound(TenureError, LookupError):
     """There is no schedule of that name."""
 
     def __init__(self, name: ScheduleName) -> None:
-        super().__init__(f"there is no schedule {name.name!r:.140}")
+        super().__init__(f"there is no schedule {name.name!r:.140} in the namespace {name.namespace}")
         self.name = name
 
 
@@ -136,6 +136,10 @@ class Schedules:
             namespace=namespace, definition=definition, after=after, limit=limit
         )
 
+    async def next(self, *, limit: int = 5) -> Sequence[KnownSchedule]:
+        """The schedules of all namespaces that fire next."""
+        return await self._store.next_schedules(limit=limit)
+
     async def edit(self, changed: NewSchedule, *, revision: int, recounts: bool = False) -> Schedule:
         """Replace what a schedule was asked for, if it has this revision still.
 
@@ -222,17 +226,18 @@ class Schedules:
         if schedule.next_at is None:
             return []
         left = count if schedule.remaining is None else min(count, schedule.remaining)
-        ticks = list(islice(asked.recurrence.ticks_after(now), left + 1))
-        if schedule.next_at <= now and schedule.paused_at is None:
-            ticks = [schedule.next_at, *ticks]
+        passed_in_pause = schedule.paused_at is not None and schedule.next_at <= now
+        waited_for = [] if passed_in_pause else [schedule.next_at]
+        after = asked.recurrence.ticks_after(max(now, schedule.next_at))
+        ticks = [*waited_for, *islice(after, left + 1)]
         following = [*ticks[1:], None]
         return [
             ComingTick(
                 tick,
-                tick + jitter_of(asked.id, tick, asked.jitter, after),
+                tick + jitter_of(asked.id, tick, asked.jitter, next_one),
                 asked.recurrence.clock_change_at(tick),
             )
-            for tick, after in islice(zip(ticks, following, strict=True), left)
+            for tick, next_one in islice(zip(ticks, following, strict=True), left)
         ]
 
     async def ticks(
@@ -242,8 +247,14 @@ class Schedules:
         await self.look(name)
         return await self._store.ticks(name, before=before, limit=limit)
 
+    async def recent_ticks(
+        self, names: Collection[ScheduleName], *, limit: int = 30
+    ) -> dict[ScheduleName, list[TickOnRecord]]:
+        """What became of the last ticks of at most 200 schedules, newest first; of one without, nothing."""
+        return await self._store.recent_ticks(names, limit=limit)
+
     async def announce(self, declared: NewSchedule, *, by: str) -> str | None:
-        """Record a schedule that code declares, or what has changed in it; returns a problem, if any.
+        """Record a schedule that code declares, or what has changed in it; returns what is to be told of it.
 
         What is on record already is not written again: a restart moves no tick. That the worker `by` has it
         in its code is noted in any case.
@@ -267,7 +278,7 @@ class Schedules:
                 await self._replace(declared, known.revision, recounts=recounts)
             except ScheduleChanged:
                 continue
-            return None
+            return _told(known.asked, declared)
         return f"the schedule {name.name} changes all the time"
 
     async def _replace(self, changed: NewSchedule, revision: int, *, recounts: bool) -> Schedule:
@@ -300,3 +311,13 @@ class Schedules:
 
     async def _first_tick(self, new: NewSchedule) -> datetime | None:
         return new.recurrence.next_after(await self._store.now())
+
+
+def _told(before: NewSchedule, after: NewSchedule) -> str | None:
+    """What to say where code replaces a schedule: two apps may have given one name to two of them."""
+    if before.job.definition == after.job.definition:
+        return None
+    return (
+        f"the schedule {after.id} made jobs of {before.job.definition}, and from now on makes those of "
+        f"{after.job.definition}; if an app has the other one still, give one of them another name"
+    )

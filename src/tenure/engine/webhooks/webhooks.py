@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tenure.core.errors import InvalidInput, TenureError
 from tenure.core.values.bounds import CALENDAR, printable, within
-from tenure.core.webhooks.delivery import Delivery, DeliveryState, NewDelivery
+from tenure.core.webhooks.delivery import Delivery, DeliveryState, LastTries, NewDelivery
 from tenure.core.webhooks.endpoint import check_url
 from tenure.core.webhooks.signature import derived_secret, random_secret
 from tenure.core.webhooks.webhook import (
@@ -97,6 +97,10 @@ class Webhooks:
     def __init__(self, store: Store, terms: WebhookTerms) -> None:
         self._store = store
         self._terms = terms
+
+    async def now(self) -> datetime:
+        """The store's time."""
+        return await self._store.now()
 
     async def create(
         self, new: NewWebhook, *, since: datetime | None = None, paused_by: str | None = None
@@ -208,6 +212,10 @@ class Webhooks:
     ) -> list[Delivery]:
         """Its deliveries, those noted last first."""
         return await self._store.deliveries(webhook_id, state=state, before=before, limit=limit)
+
+    async def last_tries(self, webhook_id: UUID) -> LastTries:
+        """How its deliveries were tried last: of each state those that were noted last."""
+        return await self._store.last_tries(webhook_id)
 
     async def delivery(self, webhook_id: UUID, message: str) -> Delivery:
         """One delivery. Raises DeliveryNotFound."""

@@ -80,6 +80,8 @@ class Dispatcher:
         self._on_slow_claim = on_slow_claim
         self._sweeps = sweeps
         self._is_hinted = True
+        self._unannounced: list[tuple[dict[Lease, EndedAttempt], Settled, float]] = []
+        """What is on record, and since when, and has not been announced."""
         self.handed_back = 0
         self.turned_at = time.monotonic()
         """When a turn last succeeded: a worker whose turns fail is not ready."""
@@ -104,10 +106,16 @@ class Dispatcher:
     async def turn(self) -> float:
         """Make one round trip, if there is anything to settle or room for a claim."""
         async with self._turning:
-            left = self._pool.give_back_overdue()
-            rest = await self._take_turn() if self.is_due() else self._gathers_for()
-            self.turned_at = time.monotonic()
-            return max(0.0, min(rest, left))
+            goes_on = False
+            try:
+                left = self._pool.give_back_overdue()
+                rest = await self._take_turn() if self.is_due() else self._gathers_for()
+                self.turned_at = time.monotonic()
+                goes_on = rest <= 0
+                return max(0.0, min(rest, left))
+            finally:
+                if not goes_on:
+                    self._announce()
 
     def _gathers_for(self) -> float:
         """Seconds for which outcomes may still wait for others."""
@@ -142,7 +150,7 @@ class Dispatcher:
             self._sweeps.note_swept(lines, len(answer.claimed), limit)
             self._on_signal(JobsClaimed("sweep", len(answer.claimed)))
         self._is_hinted = self._is_hinted or len(answer.claimed) >= limit
-        self._announce(done, answer.settled)
+        self._note_settled(done, answer.settled)
         self._put_aside(answer.asides)
         if answer.settled.lost:
             lost = [done[lease].report for lease in answer.settled.lost]
@@ -184,6 +192,8 @@ class Dispatcher:
         """Settle and claim; None if jobs were put aside: it must be repeated without them."""
         self._is_hinted = False
         reports = [one.report for one in done.values()]
+        if self._unannounced:  # while the database works, so that it need not wait for that first
+            asyncio.get_running_loop().call_soon(self._announce)
         try:
             return await self._store.settle_and_claim(reports, self._order(lines, limit))
         except JobsAside as error:
@@ -199,11 +209,12 @@ class Dispatcher:
         # The worker was stopped after the claim was sent, or the claim took so long that we would halt its
         # attempts at once.
         is_too_late = self._pool.is_draining or deadlines.halt_at <= time.monotonic()
-        (self._in_flight.decline if is_too_late else self._in_flight.take)(claimed, deadlines)
-        if claimed:
+        if is_too_late:
+            self._in_flight.decline(claimed, deadlines)
+        elif self._in_flight.take(claimed, deadlines):
             await asyncio.sleep(0)  # so that they start before anything else is done
-            if time.monotonic() - asked_at > SLOW * self._config.lease_seconds:
-                self._on_slow_claim()
+        if claimed and time.monotonic() - asked_at > SLOW * self._config.lease_seconds:
+            self._on_slow_claim()
 
     async def give_back(self) -> None:
         """Hand back what was not started, and what was killed through no fault of its own."""
@@ -263,14 +274,21 @@ class Dispatcher:
             self._on_signal(JobPutAside(aside))
             self._pool.drop(aside.job)
 
-    def _announce(self, done: dict[Lease, EndedAttempt], settled: Settled) -> None:
-        now = time.monotonic()
-        for lease, one in done.items():
+    def _note_settled(self, done: dict[Lease, EndedAttempt], settled: Settled) -> None:
+        """Forget attempts that the store has answered; they are announced when there is time."""
+        for lease in done:
             self._pool.mark_settled(lease)
-            claimed, took = one.attempt.claimed, one.at - one.attempt.since
-            if (state := settled.accepted.get(lease)) is None:
-                self._on_signal(AttemptLost(claimed, fenced=False, took=took))
-            else:
-                accepted = AttemptSettled(claimed, one.report, state, took, now - one.at)
-                self._on_signal(accepted)
-                self._on_settled(accepted)
+        if done:
+            self._unannounced.append((done, settled, time.monotonic()))
+
+    def _announce(self) -> None:
+        turns, self._unannounced = self._unannounced, []
+        for done, settled, answered_at in turns:
+            for lease, one in done.items():
+                claimed, took = one.attempt.claimed, one.at - one.attempt.since
+                if (state := settled.accepted.get(lease)) is None:
+                    self._on_signal(AttemptLost(claimed, fenced=False, took=took))
+                else:
+                    accepted = AttemptSettled(claimed, one.report, state, took, answered_at - one.at)
+                    self._on_signal(accepted)
+                    self._on_settled(accepted)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from time import monotonic
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure.core.errors import LeaseLost
@@ -34,12 +35,22 @@ class StoreCalls(NamedTuple):
 
 
 class HeldAttempt:
-    """Collects what an attempt reports through its lane, until the store has it."""
+    """Collects what an attempt reports through its lane, until the store has it.
+
+    There is one for every job: what few attempts need is made when it is first used.
+    """
+
+    __slots__ = (
+        "_calls", "_lines", "_notes", "_on_signal", "_spawn_keys",
+        "claimed", "deadlines", "has_output", "lease", "returned_for", "since", "stop", "unsent_progress",
+    )  # fmt: skip
 
     def __init__(
         self, claimed: Claimed, deadlines: LeaseDeadlines, calls: StoreCalls, on_signal: Announce
     ) -> None:
         self.claimed = claimed
+        self.lease = claimed.lease
+        """The lease it runs under."""
         self.since = monotonic()
         """When it was claimed; once it runs, when it started."""
         self.stop = StopRequest()
@@ -51,15 +62,10 @@ class HeldAttempt:
         self.unsent_progress: Progress | None = None
         """Its latest progress, until the store has it."""
         self._calls = calls
-        self._spawn_keys = SpawnKeys(claimed.lease.job)
+        self._spawn_keys: SpawnKeys | None = None
         self._on_signal = on_signal
-        self._lines: list[LogLine] = []
-        self._notes: list[Note] = []
-
-    @property
-    def lease(self) -> Lease:
-        """The lease it runs under."""
-        return self.claimed.lease
+        self._lines: list[LogLine] | None = None
+        self._notes: list[Note] | None = None
 
     def prolong(self, deadlines: LeaseDeadlines) -> None:
         """Set later deadlines: its lease was prolonged."""
@@ -68,6 +74,8 @@ class HeldAttempt:
 
     def log(self, line: LogLine) -> None:
         """Keep a line of output."""
+        if self._lines is None:
+            self._lines = []
         self._lines.append(line)
         self.has_output = True
 
@@ -82,6 +90,8 @@ class HeldAttempt:
 
     def emit(self, note: Note) -> None:
         """Keep an event of its own."""
+        if self._notes is None:
+            self._notes = []
         self._notes.append(note)
         self.has_output = True
 
@@ -98,11 +108,14 @@ class HeldAttempt:
         own = self.claimed.namespace
         if own != USUAL_NAMESPACE:
             jobs = [replace(job, namespace=own) if job.namespace == USUAL_NAMESPACE else job for job in jobs]
-        named = self._spawn_keys.named(jobs)
+        if self._spawn_keys is None:
+            self._spawn_keys = SpawnKeys(self.lease.job)
+        keys = self._spawn_keys
+        named = keys.named(jobs)
         try:
             return await self._calls.spawn(self.lease, named)
         except BaseException:
-            self._spawn_keys.take_back(named)
+            keys.take_back(named)
             raise
 
     async def durable(self, question: Question) -> Answer:
@@ -115,20 +128,19 @@ class HeldAttempt:
 
     def take_trail(self) -> Trail:
         """Its lines and events since the last call."""
-        trail = Trail(self.lease, tuple(self._lines), tuple(self._notes))
-        self._lines.clear()
-        self._notes.clear()
+        trail = Trail(self.lease, tuple(self._lines or ()), tuple(self._notes or ()))
+        self._lines = self._notes = None
         self.has_output = False
         return trail
 
     def put_back(self, trail: Trail) -> None:
         """Keep what could not be recorded, before what came since."""
-        self._lines[:0] = trail.lines
-        self._notes[:0] = trail.notes
+        self._lines = [*trail.lines, *(self._lines or ())]
+        self._notes = [*trail.notes, *(self._notes or ())]
         self.has_output = True
 
 
-class SuspendedAttempt(NamedTuple):
+class SuspendedAttempt(Struct, frozen=True):
     """An attempt whose handler waits: what for, and when it ended by the monotonic clock."""
 
     attempt: HeldAttempt
@@ -136,7 +148,7 @@ class SuspendedAttempt(NamedTuple):
     at: float
 
 
-class EndedAttempt(NamedTuple):
+class EndedAttempt(Struct, frozen=True):
     """An attempt that has ended: its report, and when it ended by the monotonic clock."""
 
     attempt: HeldAttempt

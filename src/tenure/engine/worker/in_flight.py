@@ -14,7 +14,7 @@ from random import random
 from tenure.core.model.durable import Suspension, wait_asked
 from tenure.core.model.lease import Claimed
 from tenure.core.model.outcome import Report
-from tenure.core.model.retry import Crashed, Raised, WaitAsked, decide
+from tenure.core.model.retry import AttemptEnd, Crashed, Raised, Returned, WaitAsked, decide
 from tenure.core.model.spec import Spec
 from tenure.core.model.trail import Usage
 from tenure.core.signals import Announce, Troubled
@@ -61,12 +61,11 @@ class InFlight:
         self._recover_at: float | None = None
         """When to try the lanes again after they failed to start an attempt; None while they work."""
 
-    def take(self, claimed: Sequence[Claimed], deadlines: LeaseDeadlines) -> None:
-        """Run jobs that were just claimed, as soon as there are slots."""
+    def take(self, claimed: Sequence[Claimed], deadlines: LeaseDeadlines) -> bool:
+        """Run jobs that were just claimed, as soon as there are slots; returns whether any starts now."""
         for one in claimed:
             self._pool.add(HeldAttempt(one, deadlines, self._calls, self._on_signal))
-        if claimed:
-            self._fill()
+        return self._fill() if claimed else False
 
     def decline(self, claimed: Sequence[Claimed], deadlines: LeaseDeadlines) -> None:
         """Do not run jobs that were just claimed."""
@@ -88,9 +87,12 @@ class InFlight:
         self._pool.reopen()
         return True
 
-    def _fill(self) -> None:
+    def _fill(self) -> bool:
+        has_started = False
         while (attempt := self._pool.start_next()) is not None:
             self._tasks.create_task(self._use_slot(attempt))
+            has_started = True
+        return has_started
 
     async def _use_slot(self, attempt: HeldAttempt | None) -> None:
         """Run one attempt after another while some wait: a task for each would cost more."""
@@ -112,7 +114,10 @@ class InFlight:
         except Exception as error:  # our own failure must cost neither the job nor the worker
             problem = Failure(type(error).__name__, f"the attempt could not be run: {error}")
             ended = Ended(Crashed(problem), Usage())
-        self._note(attempt, ended)
+        if type(ended.end) is Returned:  # nearly all of them: no request to stop changes how it ended
+            self._finish(attempt, ended.end, ended.usage)
+        else:
+            self._note(attempt, ended)
 
     def _note(self, attempt: HeldAttempt, ended: Ended) -> None:
         match ended.end, attempt.stop.reason:
@@ -133,10 +138,13 @@ class InFlight:
                 self._failed_starts = 0
                 self._pool.suspend(attempt, Suspension(attempt.lease, wait_asked(asked), ended.usage))
             case end, _:
-                self._failed_starts = 0
-                claimed = attempt.claimed
-                outcome = decide(end, claimed.attempt, claimed.policy.retry, random)
-                self._pool.finish(attempt, Report(attempt.lease, outcome, ended.usage))
+                self._finish(attempt, end, ended.usage)
+
+    def _finish(self, attempt: HeldAttempt, end: AttemptEnd, usage: Usage) -> None:
+        self._failed_starts = 0
+        claimed = attempt.claimed
+        outcome = decide(end, claimed.attempt, claimed.policy.retry, random)
+        self._pool.finish(attempt, Report(attempt.lease, outcome, usage))
 
     def _pause(self, problem: str) -> None:
         """Claim nothing for a while, longer each time: every claim costs its job one of its hand-backs."""

@@ -10,7 +10,7 @@ from tenure.core.model.policy import OnLost
 from tenure.core.model.spec import Spec
 from tenure.engine.config import MOST_SLOTS, WorkerConfig
 
-_MOST_AHEAD = 500
+_MOST_AHEAD = 1_000
 
 
 class SlotGroup(Struct, frozen=True):

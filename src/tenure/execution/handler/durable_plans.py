@@ -96,8 +96,8 @@ class DurablePlans:
         if retry is not None:
             whole("retry", retry, 0, _MOST_RETRIES)
         memory: StepMemory = yield Remember()
-        with self._names.used(name) as kept:
-            call = call_of(function, arguments)
+        call = call_of(function, arguments)
+        with self._names.used(name, call, memory) as kept:
             if (found := memory.found(kept, StepKind.STEP, call)) is not None:
                 return (yield from _result(found, function))
             with memory.room_for(kept):
@@ -113,8 +113,8 @@ class DurablePlans:
         if in_doubt not in _IN_DOUBT:
             raise InvalidInput("in_doubt", f"is {in_doubt!r:.64}", f"give one of {', '.join(_IN_DOUBT)}")
         memory: StepMemory = yield Remember()
-        with self._names.used(name) as kept:
-            call = call_of(function, arguments)
+        call = call_of(function, arguments)
+        with self._names.used(name, call, memory) as kept:
             effect = StepDraft(name=kept, kind=StepKind.ONCE, status=StepStatus.INTENDED, call=call)
             match memory.found(kept, StepKind.ONCE, call):
                 case RecalledStep(status=StepStatus.DONE) as found:
@@ -141,8 +141,8 @@ class DurablePlans:
         if retry is not None:
             whole("retry", retry, 0, _MOST_RETRIES)
         memory: StepMemory = yield Remember()
-        with self._names.used(name) as kept:
-            call = call_of(function, arguments)
+        call = call_of(function, arguments)
+        with self._names.used(name, call, memory) as kept:
             if (found := memory.found(kept, StepKind.TRANSACTION, call)) is not None:
                 return (yield from _result(found, function))
             done = StepDraft(name=kept, kind=StepKind.TRANSACTION, status=StepStatus.DONE, call=call)
@@ -182,7 +182,7 @@ class DurablePlans:
         """Wait without a slot; the first attempt that comes here sets the end."""
         length = _length("seconds", duration)
         memory: StepMemory = yield Remember()
-        with self._names.used("sleep" if name is None else f"sleep:{name}") as kept:
+        with self._names.used("sleep" if name is None else f"sleep:{name}", "", memory) as kept:
             found = memory.found(kept, StepKind.SLEEP, "")
             if found is not None and found.status is StepStatus.DONE:
                 return
@@ -198,7 +198,7 @@ class DurablePlans:
         step_named("name", signal)
         longest = None if timeout is None else max(_length("timeout", timeout), timedelta(0))
         memory: StepMemory = yield Remember()
-        with self._names.used(f"wait:{signal}", is_repeatable=False) as kept:
+        with self._names.used(f"wait:{signal}", "", memory, is_repeatable=False) as kept:
             done = StepDraft(name=kept, kind=StepKind.WAIT, status=StepStatus.DONE)
             found = memory.found(kept, StepKind.WAIT, "")
             if found is not None and found.status is StepStatus.DONE:

@@ -74,6 +74,10 @@ class StepMemory:
         """Whether a result fits beside the others of the job."""
         return self._size + len(body.encode()) <= LARGEST_PROGRESS
 
+    def is_finished(self, name: str) -> bool:
+        """Whether a step of this name is on record and will not run again."""
+        return (step := self.steps.get(name)) is not None and step.status in FINISHED
+
     def note(self, draft: StepDraft, fence: int) -> None:
         """Remember a step that is now kept, without its result: nobody asks for that twice."""
         self._begun.discard(draft.name)
@@ -89,44 +93,43 @@ class StepMemory:
         ]
         for name in gone:
             self._size -= self.steps.pop(name).size or 0
+        self.waits_over -= frozenset(gone)  # the next sleep of that name is another one
         return gone
 
 
 class StepNames:
-    """Counts how often an attempt uses each name: the n-th use means the n-th use in every attempt."""
+    """Counts how often an attempt uses each name: the n-th use means the n-th use in every attempt.
+
+    A use that raised and left nothing finished is open. The same call under its name is that use once more:
+    a handler that tries a step again keeps it under the name by which later attempts look for it, and comes
+    upon an effect that it has begun.
+    """
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._turns: dict[str, int] = {}
+        self._open: dict[tuple[str, str], list[int]] = {}
         self._under_way: set[str] = set()
 
     @contextmanager
-    def used(self, name: str, *, is_repeatable: bool = True) -> Iterator[str]:
-        """The name to keep a step under, which no other may use meanwhile."""
+    def used(self, name: str, call: str, memory: StepMemory, *, is_repeatable: bool = True) -> Iterator[str]:
+        """The name to keep a step under, which no other may use meanwhile; `call` is a hash of its call."""
         step_named("name", name)
         with self._lock:
-            if name in self._under_way:
-                raise InvalidInput(
-                    "name",
-                    f"{name!r} is in use by a step that is under way: later, nobody could tell the two apart",
-                    "name each by its item, such as f'fetch {page}'",
-                )
-            turn = self._turns.get(name, 0) + 1
-            if turn > 1 and not is_repeatable:
-                raise InvalidInput(
-                    "name",
-                    f"{name!r} was waited for before, and the first signal of a name stands",
-                    "name each wait by its turn, such as 'approved 2'",
-                )
+            turn = self._turn(name, call, is_repeatable=is_repeatable)
             kept = turn_named(name, turn)
             kept_named("name", kept)
-            self._turns[name] = turn
+            self._turns[name] = max(turn, self._turns.get(name, 0))
             self._under_way.add(name)
+        is_over = False
         try:
             yield kept
+            is_over = True
         finally:
             with self._lock:
                 self._under_way.discard(name)
+                if is_repeatable and not is_over and not memory.is_finished(kept):
+                    self._open.setdefault((name, call), []).append(turn)
 
     def forget(self, prefix: str) -> None:
         """Count names that begin so anew: their steps are forgotten, here and for later attempts."""
@@ -140,3 +143,24 @@ class StepNames:
                 )
             for name in [name for name in self._turns if name.startswith(prefix)]:
                 del self._turns[name]
+            for use in [use for use in self._open if use[0].startswith(prefix)]:
+                del self._open[use]
+
+    def _turn(self, name: str, call: str, *, is_repeatable: bool) -> int:
+        """Which use of the name this is; refuses one that could not be told from another."""
+        if name in self._under_way:
+            raise InvalidInput(
+                "name",
+                f"{name!r} is in use by a step that is under way: later, nobody could tell the two apart",
+                "name each by its item, such as f'fetch {page}'",
+            )
+        if turns := self._open.get((name, call)):
+            return turns.pop(0)
+        turn = self._turns.get(name, 0) + 1
+        if turn > 1 and not is_repeatable:
+            raise InvalidInput(
+                "name",
+                f"{name!r} was waited for before, and the first signal of a name stands",
+                "name each wait by its turn, such as 'approved 2'",
+            )
+        return turn

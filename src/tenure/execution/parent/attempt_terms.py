@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from enum import Enum, auto
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -31,6 +31,8 @@ class StopReason(Enum):
 
 class StopRequest:
     """A request to stop one attempt, which may come before the attempt or never; it only ever gets harder."""
+
+    __slots__ = ("_on_asked", "_on_prolonged", "_waiting", "deadline", "reason")
 
     def __init__(self) -> None:
         self.reason: StopReason | None = None
@@ -146,7 +148,7 @@ class Interrupted(Struct, frozen=True):
     error: Failure
 
 
-class Ended(NamedTuple):
+class Ended(Struct, frozen=True):
     """How an attempt ended, None after LOST or SHUTDOWN, and what its processes used."""
 
     end: AttemptEnd | Unstarted | Interrupted | None

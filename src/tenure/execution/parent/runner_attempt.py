@@ -177,6 +177,11 @@ class RunnerAttempt:
         if not self.over.done():
             self.over.set_result(None)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether all that it requested is done."""
+        return self._replying is None and (self._messages is None or self._messages.is_answered)
+
     async def ended(self) -> Ended:
         """How it ended, once it is over: what it requested before its end is still done."""
         if self._replying is not None:
@@ -186,6 +191,10 @@ class RunnerAttempt:
             await finish(answering, self.stop, self.stop_log)
             if answering.done() and not answering.cancelled():
                 answering.result()  # raises the listener's own error
+        return self.judged()
+
+    def judged(self) -> Ended:
+        """How it ended, if all that it requested is done."""
         if self.error is not None:
             raise self.error
         assert self.ending is not None  # noqa: S101  set before it is over

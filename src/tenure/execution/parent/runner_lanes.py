@@ -100,7 +100,8 @@ class RunnerLane(ABC):
             self._quarantine.judge(job, has_died=attempt.has_lost_its_runner)
         if has_ended or attempt.has_lost_its_zygote:
             self._zygotes.quarantine.judge(job, has_died=attempt.has_lost_its_zygote)
-        return self._zygotes.explained(await attempt.ended(), assignment.limits.environment)
+        ended = attempt.judged() if attempt.is_answered else await attempt.ended()
+        return self._zygotes.explained(ended, assignment.limits.environment)
 
     async def retire(self) -> None:
         """Have every runner run the app's stop hooks and end."""

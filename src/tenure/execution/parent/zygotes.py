@@ -75,7 +75,7 @@ class Zygotes:
         if not isinstance(ended.end, Raised):
             return ended
         error = self._environment.explained(ended.end.error, names)
-        return ended._replace(end=replace(ended.end, error=error))
+        return Ended(replace(ended.end, error=error), ended.usage)
 
     async def start(self) -> bytes:
         """Import the app; returns its manifest, raises `AppFailed` when it has none."""

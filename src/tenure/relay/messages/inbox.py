@@ -145,7 +145,7 @@ class Inbox:
         self._asked += most
         try:
             if received := await self._ask(claims, most, WAIT):
-                await self._take(received, claims, on_signal)
+                return await self._take(received, claims, on_signal)
         finally:
             self._asked -= most
         return 0.0
@@ -181,7 +181,12 @@ class Inbox:
             self._telling.poke()
         return is_news
 
-    async def _take(self, received: Sequence[Received], claims: NamedClaims, on_signal: Announce) -> None:
+    async def _take(self, received: Sequence[Received], claims: NamedClaims, on_signal: Announce) -> float:
+        """Have the jobs claimed that messages name; returns how long to rest.
+
+        Where all were another store's, its workers are given time: this one, which has nothing to do, would
+        take their messages from them again and again.
+        """
         receipts, foreign, dropped = self._read(received, on_signal)
 
         def hold(claimed: Claimed) -> None:
@@ -202,6 +207,7 @@ class Inbox:
             await self._transport.hide(waiting, ROOM_AFTER)
         if foreign:
             await self._transport.hide(foreign, AGAIN_AFTER)
+        return AGAIN_AFTER if len(foreign) == len(received) else 0.0
 
     def _read(
         self, received: Iterable[Received], on_signal: Announce

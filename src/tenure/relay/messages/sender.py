@@ -98,17 +98,24 @@ class MessageSender:
         return jobs
 
     async def _send(self, jobs: list[UUID]) -> None:
-        """Send one batch; if the broker fails, the batch waits again, as long as there is room."""
+        """Send one batch; what the broker does not take waits again, as long as there is room."""
         try:
-            sent = await self._transport.send([body.written(job, self._store) for job in jobs])
+            refused = await self._transport.send([body.written(job, self._store) for job in jobs])
         except TransportFailed as error:
-            self._waiting.extendleft(reversed(jobs))
-            self._has_more.set()
-            self._pause(str(error))
+            self._put_back(jobs, str(error))
             return
-        self._failures = 0
-        failed = len(jobs) - sent
-        self._on_signal(MessagesSent(sent, failed, f"SQS refused {failed} of a batch" if failed else ""))
+        if len(refused) < len(jobs):
+            self._on_signal(MessagesSent(len(jobs) - len(refused)))
+        if refused:
+            problem = f"the broker has refused {len(refused)} of {len(jobs)} messages"
+            self._put_back([jobs[n] for n in refused], problem)
+        else:
+            self._failures = 0
+
+    def _put_back(self, jobs: list[UUID], error: str) -> None:
+        self._waiting.extendleft(reversed(jobs))
+        self._has_more.set()
+        self._pause(error)
 
     def _pause(self, error: str) -> None:
         """Let all senders rest, longer each time; those that fail together count as one."""

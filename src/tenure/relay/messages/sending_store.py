@@ -9,14 +9,15 @@ from functools import partial
 from typing import Any, Protocol, cast
 from uuid import UUID
 
+from tenure.core.model.durable import Answered, Delivered, Signalled, Standings, Verdict
 from tenure.core.model.job import Enqueued, JobStanding, StepTaken
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import State
 from tenure.core.reports.operations import Replayed
 from tenure.storage.contract.store import Store
 
-Queued = Callable[[Any], Iterable[UUID]]
-"""The jobs that a verb has put in line, by its answer."""
+Queued = Callable[..., Iterable[UUID]]
+"""The jobs that a verb has put in line, by its answer, and what it was asked."""
 
 
 class SendsMessages(Protocol):
@@ -45,39 +46,51 @@ class _SendingStore:
 
     async def _run(self, verb: Any, queued: Queued, /, *given: Any, **named: Any) -> Any:
         answer = await verb(*given, **named)
-        self._sender.send(queued(answer))
+        self._sender.send(queued(answer, *given))
         return answer
 
 
-def _enqueued(answer: object) -> Iterable[UUID]:
+def _enqueued(answer: object, *_: object) -> Iterable[UUID]:
     if isinstance(answer, list):  # otherwise nothing was recorded
         made: list[Enqueued] = answer
         return [one.id for one in made if one.fresh and one.state is State.QUEUED]
     return ()
 
 
-def _fired(answer: list[list[Enqueued] | None]) -> Iterable[UUID]:
+def _fired(answer: list[list[Enqueued] | None], *_: object) -> Iterable[UUID]:
     return [job for made in answer for job in _enqueued(made)]
 
 
-def _triggered(answer: Any) -> Iterable[UUID]:
+def _triggered(answer: Any, *_: object) -> Iterable[UUID]:
     return () if answer is None or answer.job is None else (answer.job,)
 
 
-def _standing(answer: list[JobStanding] | JobStanding | None) -> Iterable[UUID]:
+def _standing(answer: list[JobStanding] | JobStanding | None, *_: object) -> Iterable[UUID]:
     standings = answer if isinstance(answer, list) else [answer]
     return [one.job for one in standings if one is not None and one.moved and one.state is State.QUEUED]
 
 
-def _moved(answer: list[StepTaken]) -> Iterable[UUID]:
+def _moved(answer: list[StepTaken], *_: object) -> Iterable[UUID]:
     return [step.job for step in answer if step.target is State.QUEUED]
 
 
-def _handed_back(answer: Settled) -> Iterable[UUID]:
+def _handed_back(answer: Settled, *_: object) -> Iterable[UUID]:
     return [lease.job for lease, state in answer.accepted.items() if state is State.QUEUED]
 
 
-def _replayed(answer: list[Replayed]) -> Iterable[UUID]:
+def _suspended(answer: Standings, *_: object) -> Iterable[UUID]:
+    return [lease.job for lease, state in answer.items() if state is State.QUEUED]
+
+
+def _told(answer: Signalled | None, job: UUID, *_: object) -> Iterable[UUID]:
+    return [job] if answer is not None and answer.delivered is Delivered.RESUMED else []
+
+
+def _answered(answer: Answered | None, job: UUID, *_: object) -> Iterable[UUID]:
+    return [job] if answer is not None and answer.verdict is Verdict.RESUMED else []
+
+
+def _replayed(answer: list[Replayed], *_: object) -> Iterable[UUID]:
     return [one.replay for one in answer if one.fresh and one.replay is not None]
 
 
@@ -95,6 +108,11 @@ QUEUED_BY: Mapping[str, Queued] = {
         (Store.promote, _moved),
         (Store.reap, _moved),
         (Store.hand_back, _handed_back),
+        (Store.suspend, _suspended),
+        (Store.signal, _told),
+        (Store.answer, _answered),
+        (Store.mend_place, _standing),
+        (Store.mend_lease, _standing),
     )
 }
 """The verbs that may put jobs in line, and how their answers name these."""

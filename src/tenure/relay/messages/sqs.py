@@ -8,7 +8,7 @@ longer comes again, finds the job owned and is removed.
 
 import re
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -36,11 +36,12 @@ class SqsTransport:
         self._url = url
         self._errors = errors
 
-    async def send(self, bodies: Sequence[bytes]) -> int:
-        """Send up to ten messages; returns how many SQS has taken."""
+    async def send(self, bodies: Sequence[bytes]) -> Collection[int]:
+        """Send up to ten messages, which SQS takes one by one; returns the places of those it has not."""
         entries = [{"Id": str(n), "MessageBody": body.decode()} for n, body in enumerate(bodies)]
         answer = await self._call("send_message_batch", Entries=entries)
-        return len(answer.get("Successful", ()))
+        taken = {one["Id"] for one in answer.get("Successful", ())}
+        return [n for n in range(len(bodies)) if str(n) not in taken]
 
     async def receive(self, most: int, *, wait: float, hide_for: float) -> list[Received]:
         """Take up to ten messages by a long poll."""

@@ -4,7 +4,7 @@ To use another broker, write a class with these verbs and open it in `assemble/m
 messages, deliver them twice, late or in any order: the store decides what is claimed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -38,8 +38,8 @@ class Backlog(Struct, frozen=True):
 class Transport(Protocol):
     """A queue of a message broker. Every verb raises TransportFailed where the broker fails."""
 
-    async def send(self, bodies: Sequence[bytes]) -> int:
-        """Send up to ten messages; returns how many the broker has taken."""
+    async def send(self, bodies: Sequence[bytes]) -> Collection[int]:
+        """Send up to ten messages; returns the places of those that the broker has not taken, if any."""
 
     async def receive(self, most: int, *, wait: float, hide_for: float) -> list[Received]:
         """Take up to `most` messages, waiting for the first up to `wait` seconds.

@@ -3,14 +3,15 @@
 None of them counts history: they read running totals, or a bounded number of rows.
 """
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Protocol
 
 from tenure.core.model.states import State
 from tenure.core.reports.failures import Count, DeadGroups, Trouble
 from tenure.core.reports.flow import Flows
-from tenure.core.reports.pace import Lengths, Paces
-from tenure.core.reports.reading import Filter
+from tenure.core.reports.pace import DetailedPace, Lengths, PaceDetail, Paces
+from tenure.core.reports.reading import Filter, RunningJob
 from tenure.core.values.bounds import LARGEST_FEED
 
 
@@ -30,11 +31,29 @@ class OverviewStore(Protocol):
         A group is counted up to a thousand. With more than ten thousand groups not all are read.
         """
 
-    async def note_pace(self, *, waits: Lengths, runs: Lengths) -> bool:
+    async def dead_letter_hours(self, fingerprints: Collection[str]) -> dict[str, dict[int, int]]:
+        """How many dead letters of each cause ended in the last hours: by how many full hours ago, up to 23.
+
+        Of every cause the newest thousand, of at most 200 causes; an hour without any is left out.
+        """
+
+    async def note_pace(
+        self,
+        *,
+        waits: Lengths,
+        runs: Lengths,
+        detail: PaceDetail | None = None,
+        hour: PaceDetail | None = None,
+    ) -> bool:
         """Record how many jobs have ever ended; `waits` and `runs` are of those of the last minute.
 
-        Once a minute: returns whether this call was the first. Minutes of over 25 hours ago are removed.
+        So is `detail`; `hour` is that of the hour before, for the first minute of an hour. Once a minute:
+        returns whether this call was the first. Minutes of over 25 hours ago are removed, and those with an
+        hour after eight days.
         """
+
+    async def pace_details(self, since: timedelta, *, by_hour: bool) -> list[DetailedPace]:
+        """The minutes with a detail, as far back as asked, the oldest first; or the hours with theirs."""
 
     async def paces(self, since: timedelta) -> Paces:
         """The recorded minutes, as far back as asked; jobs that were removed still count as ended."""
@@ -47,6 +66,9 @@ class OverviewStore(Protocol):
 
     async def flows(self, *, limit: int = LARGEST_FEED) -> Flows:
         """What passed through each queue in the last minute, by the last `limit` jobs and events."""
+
+    async def longest_running(self, *, limit: int = 5) -> list[RunningJob]:
+        """The jobs at work for longest, among those of the two thousand oldest leases."""
 
     async def trouble(self, lately: timedelta) -> Trouble:
         """What goes wrong: jobs that fail again and again, leases that ran out, and dead letters `lately`."""

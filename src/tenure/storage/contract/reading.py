@@ -6,9 +6,9 @@ from uuid import UUID
 
 from tenure.core.model.job import Event, Job
 from tenure.core.model.outcome import Attempt
-from tenure.core.model.trail import Logged
+from tenure.core.model.trail import Logged, Usage
 from tenure.core.reports.obstacles import Obstacles
-from tenure.core.reports.reading import Brief, FeedEntry, Filter, Page, Position, Recent
+from tenure.core.reports.reading import Brief, FeedEntry, Filter, Listed, Page, Position, Recent
 from tenure.core.values.bounds import LARGEST_FEED, MOST_LOOKED_AT
 
 
@@ -65,6 +65,15 @@ class ReadingStore(Protocol):
 
         Params of more than 4,096 characters and what is behind the first 1,000 of a message are not read.
         """
+
+    async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
+        """Jobs that a job has started, in the order of creation, at most 200.
+
+        Which of them is left open where there are more than `limit`.
+        """
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        """What the last attempts of at most 200 jobs used, of those whose owners said it."""
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

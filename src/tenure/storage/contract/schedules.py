@@ -1,6 +1,6 @@
 """Schedules and their ticks; part of the storage contract."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -63,6 +63,9 @@ class ScheduleStore(Protocol):
     ) -> list[KnownSchedule]:
         """Schedules by namespace and name, from behind `after` on; of one namespace, or of all."""
 
+    async def next_schedules(self, *, limit: int = 5) -> list[KnownSchedule]:
+        """The schedules that fire next, the first one first; none that is paused."""
+
     async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
         """The repetition that has a task's id, in a namespace or in any."""
 
@@ -124,4 +127,9 @@ class ScheduleStore(Protocol):
     async def ticks(
         self, name: ScheduleName, *, before: TickPlace | None = None, limit: int = 50
     ) -> list[TickOnRecord]:
-        """The ticks of a schedule, newest first, with the states of their jobs."""
+        """The ticks of a schedule, newest first, with the states and times of their jobs."""
+
+    async def recent_ticks(
+        self, names: Collection[ScheduleName], *, limit: int = 30
+    ) -> dict[ScheduleName, list[TickOnRecord]]:
+        """The last ticks of at most 200 schedules, newest first; one without a tick is left out."""

@@ -16,6 +16,7 @@ from tenure.core.webhooks.delivery import (
     Delivery,
     DeliveryState,
     DueDelivery,
+    LastTries,
     NewDelivery,
     Scanned,
     Try,
@@ -113,6 +114,9 @@ class WebhookStore(Protocol):
         limit: int = 50,
     ) -> list[Delivery]:
         """Deliveries of a webhook, those noted last first, from before (noted_at, message) on."""
+
+    async def last_tries(self, webhook_id: UUID, *, limit: int = 1000) -> LastTries:
+        """How its deliveries were tried last: of each state so many, those noted last."""
 
     async def delivery(self, webhook_id: UUID, message: str) -> Delivery | None:
         """One delivery, as last committed."""

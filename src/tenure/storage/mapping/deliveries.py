@@ -1,7 +1,7 @@
 """Between deliveries, with the cursors that make them, and rows, for both stores."""
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,8 @@ from tenure.core.webhooks.delivery import (
     Delivery,
     DeliveryState,
     DueDelivery,
+    LastTries,
+    LastTry,
     NewDelivery,
     Scanned,
     ScannedEvent,
@@ -41,6 +43,21 @@ FURTHEST = Position.behind(2**62)
 _MICROSECOND = timedelta(microseconds=1)
 
 
+def last_tries_from(rows: Sequence[Row], limit: int) -> LastTries:
+    """The rows of `last_tries`, which was run with this limit for each state."""
+    noted: dict[str, list[datetime]] = {}
+    for row in rows:
+        noted.setdefault(row["state"], []).append(row["noted_at"])
+    # Of a state with more, those that are left out were noted before: so was what they were tried for.
+    cut = [min(times) for times in noted.values() if len(times) == limit]
+    tries = [
+        LastTry(row["tried_at"], _took(row), row["state"] == DeliveryState.DELIVERED)
+        for row in rows
+        if row["tried_at"] is not None
+    ]
+    return LastTries(max(cut, default=None), sorted(tries, key=lambda one: one.at))
+
+
 def delivery_from(row: Row) -> Delivery:
     """A row of a delivery."""
     return Delivery(
@@ -56,7 +73,7 @@ def delivery_from(row: Row) -> Delivery:
         next_at=row["next_at"],
         tried_at=row["tried_at"],
         status=row["status"],
-        took=None if row["took_us"] is None else row["took_us"] * _MICROSECOND,
+        took=_took(row),
         problem=row["problem"],
     )
 
@@ -157,3 +174,7 @@ def scanned_from(found: Sequence[Row], until: Position | None) -> Scanned:
 def stored_problem(problem: str | None) -> str | None:
     """What went wrong, in characters that every store accepts."""
     return None if problem is None else storable(problem)
+
+
+def _took(row: Row) -> timedelta | None:
+    return None if row["took_us"] is None else row["took_us"] * _MICROSECOND

@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from uuid import UUID
 
 import msgspec
 
-from tenure.core.model.lease import Line
+from tenure.core.model.lease import Line, Progress
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.failures import MOST_COUNTED, Count, DeadGroup, DeadGroups, Struggling, Trouble
 from tenure.core.reports.flow import Flow, Flows
-from tenure.core.reports.pace import Lengths, Pace, Paces
-from tenure.core.reports.reading import Filter
+from tenure.core.reports.pace import DetailedPace, Lengths, Pace, PaceDetail, Paces
+from tenure.core.reports.reading import Filter, RunningJob
 from tenure.storage.mapping.job_rows import failure_of
 from tenure.storage.mapping.values import Row
 
@@ -30,8 +31,17 @@ FEW = 10
 BEHIND = 10_000
 """How many jobs of a namespace are read beyond those that may be unfinished."""
 
+DRAWN = timedelta(hours=24)
+"""Over how long `dead_letter_hours` tells when dead letters ended."""
+
+MOST_LEASES = 2_000
+"""Among how many leases, the oldest, those are looked for that run longest."""
+
 _DIGITS = len(":000000000000")
 _ended = msgspec.json.Decoder(dict[State, int]).decode
+_hours = msgspec.json.Decoder(dict[int, int]).decode
+_detail = msgspec.json.Decoder(PaceDetail).decode
+_progress = msgspec.json.Decoder(Progress).decode
 _lengths = msgspec.json.Decoder(dict[int, int]).decode
 
 
@@ -75,8 +85,30 @@ def paces_from(rows: Iterable[Row]) -> Paces:
     return Paces(now["at"], _ended(now["ended"]), [_pace_from(row) for row in minutes])
 
 
+def detail_written(detail: PaceDetail | None) -> str | None:
+    """A detail as JSON."""
+    return None if detail is None else msgspec.json.encode(detail).decode()
+
+
+def detailed_from(row: Row) -> DetailedPace:
+    """A row of `pace_details`."""
+    return DetailedPace(row["minute_at"], _ended(row["ended"]), _detail(row["detail"]))
+
+
 def _pace_from(row: Row) -> Pace:
     return Pace(row["minute_at"], _ended(row["ended"]), _lengths(row["waits"]), _lengths(row["runs"]))
+
+
+def running_from(row: Row) -> RunningJob:
+    """A row of `longest_running`."""
+    return RunningJob(
+        job=row["job"],
+        definition=row["definition"],
+        state=State(row["state"]),
+        started_at=row["started_at"],
+        worker=row["worker"],
+        progress=_progress(row["progress"]) if row["progress"] else None,
+    )
 
 
 def flows_from(rows: Iterable[Row]) -> Flows:
@@ -89,6 +121,11 @@ def flows_from(rows: Iterable[Row]) -> Flows:
 def groups_from(rows: Sequence[Row], limit: int) -> DeadGroups:
     """The rows of `dead_letters`, which was run with a limit of one more group."""
     return DeadGroups([_group_from(row) for row in rows[:limit]], len(rows) > limit)
+
+
+def hours_from(rows: Iterable[Row]) -> dict[str, dict[int, int]]:
+    """The rows of `dead_letter_hours`."""
+    return {row["fingerprint"]: _hours(row["hours"] or "{}") for row in rows}
 
 
 def trouble_from(rows: Iterable[Row]) -> Trouble:

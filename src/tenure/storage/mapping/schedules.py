@@ -3,7 +3,7 @@
 A reader takes the fields it knows and ignores the rest, so that two versions of Tenure can share a database.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -188,7 +188,18 @@ def tick_from(row: Row) -> TickOnRecord:
         problem=row["problem"],
         noted_at=row["noted_at"],
     )
-    return TickOnRecord(tick, None if row["state"] is None else State(row["state"]))
+    state = None if row["state"] is None else State(row["state"])
+    return TickOnRecord(tick, state, row["started_at"], row["finished_at"])
+
+
+def recent_ticks_from(rows: Iterable[Row], limit: int) -> dict[ScheduleName, list[TickOnRecord]]:
+    """The rows of `recent_ticks`."""
+    found: dict[ScheduleName, list[TickOnRecord]] = {}
+    for row in rows:
+        ticks = found.setdefault(ScheduleName(row["namespace"], row["schedule"]), [])
+        if len(ticks) < limit:
+            ticks.append(tick_from(row))
+    return found
 
 
 def _document(asked: NewSchedule) -> Document:

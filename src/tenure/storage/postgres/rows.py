@@ -220,12 +220,14 @@ def _if_any(column: list[Any]) -> list[Any]:
 
 
 def _usages(given: Sequence[ReportRow] | Sequence[Suspension]) -> dict[str, list[int | None]]:
-    """What attempts used; empty columns if no report says it: `unnest` pads short arrays with NULL."""
+    """What attempts used; a column that no report says anything in is empty."""
     names = ("cpu_ms", "peak_bytes", "exit_codes", "signals")
-    if all(report.usage is None for report in given):
+    if not given:
         return {name: [] for name in names}
-    columns = zip(*(usage_columns(report.usage) for report in given), strict=True)
-    return {name: list(column) for name, column in zip(names, columns, strict=True)}
+    known = {id(report.usage): report.usage for report in given}  # that of attempts nobody measured is shared
+    written = {number: usage_columns(usage) for number, usage in known.items()}
+    columns = zip(*[written[id(report.usage)] for report in given], strict=True)
+    return {name: _if_any(list(column)) for name, column in zip(names, columns, strict=True)}
 
 
 def trails(given: Sequence[TrailRows]) -> dict[str, list[Any]]:

@@ -1,13 +1,13 @@
 """The schema of the PostgreSQL store: applies migrations, and verifies that it is complete and unchanged."""
 
 import re
-from importlib.resources import files
 
 from tenure.core.errors import SchemaMismatch, StoreRestored
 from tenure.core.model.states import MOVES, State
 from tenure.storage.postgres.wire.pool import Connection
 from tenure.storage.schema import catalogue, guards, ledger
 from tenure.storage.schema import migration as migrations
+from tenure.storage.schema.package_files import folder
 
 PACKAGE = ledger.POSTGRES.package
 
@@ -89,7 +89,7 @@ async def verify(connection: Connection) -> migrations.Fit:
         await connection.execute("SET LOCAL search_path TO pg_catalog")
         fit = migrations.require_current(PACKAGE, await _numbers(connection))
         catalogue.require(
-            files(PACKAGE).joinpath("catalogue.txt").read_text("utf-8").splitlines(), await held(connection)
+            folder(PACKAGE).joinpath("catalogue.txt").read_text("utf-8").splitlines(), await held(connection)
         )
         await _verify_guards(connection, by_name=fit.is_newer)
         if await connection.fetchval(_IS_AHEAD):
@@ -99,7 +99,7 @@ async def verify(connection: Connection) -> migrations.Fit:
 
 async def held(connection: Connection) -> list[str]:
     """The parts of the schema, one line each."""
-    text = files(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
+    text = folder(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
     return sorted(row[0] for row in await connection.fetch(text))
 
 

@@ -7,10 +7,10 @@ go on.
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.resources import files
 from typing import NamedTuple
 
 from tenure.core.errors import SchemaMismatch
+from tenure.storage.schema.package_files import sql_files
 
 _READS_FROM = re.compile(r"-- reads-from: (\d+)\n")
 
@@ -56,10 +56,9 @@ class Applied(NamedTuple):
 def known(package: str) -> list[Migration]:
     """The migrations of a store's package, in order."""
     found = []
-    for file in files(package).joinpath("migrations").iterdir():
-        if file.name.endswith(".sql"):
-            number, _, name = file.name.removesuffix(".sql").partition("_")
-            found.append(_read(int(number), name, file.read_text("utf-8")))
+    for label, text in sql_files(package, "migrations").items():
+        number, _, name = label.partition("_")
+        found.append(_read(int(number), name, text))
     return sorted(found)
 
 

@@ -7,14 +7,15 @@ Values are written `:name`. SQLite takes them as they are; `numbered` makes them
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
-from types import MappingProxyType
 from typing import NamedTuple
+
+from tenure.storage.schema.package_files import sql_files
 
 _PART = re.compile(r"^-- part: (\w+)$", re.MULTILINE)
 _ONLY = re.compile(r"^-- only: (?!end$)(\w+(?:, \w+)*)\n(.*?)^-- only: end\n", re.MULTILINE | re.DOTALL)
+_VERB = re.compile(r"[.+]")
 _VALUE = re.compile(r"(?<![:\w]):([a-z_]+)")
 
 
@@ -25,14 +26,40 @@ class Numbered(NamedTuple):
     names: tuple[str, ...]
 
 
+class Statements(Mapping[str, str]):
+    """Statements by name, without their comments.
+
+    Each file is taken apart when one of its statements is first asked for: a short-lived process needs few.
+    All are read before, so that none is of a newer version which was installed meanwhile.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """`texts` are those of the files, by verb."""
+        self._texts = texts
+        self._known: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._known:
+            self._take_apart(_VERB.split(name, maxsplit=1)[0])
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for verb in self._texts:
+            self._take_apart(verb)
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def _take_apart(self, verb: str) -> None:
+        if verb in self._texts:
+            self._known.update(_parts(verb, self._texts[verb]))
+
+
 @cache
 def load(package: str) -> Mapping[str, str]:
-    """Every statement in a package's `sql` folder, by name, without its comments; read once per process."""
-    statements: dict[str, str] = {}
-    for file in files(package).joinpath("sql").iterdir():
-        if file.name.endswith(".sql"):
-            statements.update(_parts(file.name.removesuffix(".sql"), file.read_text("utf-8")))
-    return MappingProxyType(statements)
+    """Every statement in a package's `sql` folder; read once per process."""
+    return Statements(sql_files(package, "sql"))
 
 
 def numbered(text: str) -> Numbered:

@@ -1,13 +1,13 @@
 """The schema of the SQLite store: applies migrations, and verifies that the schema is complete."""
 
 from functools import cache
-from importlib.resources import files
 
 import apsw
 
 from tenure.core.errors import SchemaMismatch
 from tenure.storage.schema import catalogue, guards, ledger
 from tenure.storage.schema import migration as migrations
+from tenure.storage.schema.package_files import folder
 from tenure.storage.sqlite.file.clock import TransactionTime
 
 PACKAGE = ledger.SQLITE.package
@@ -73,7 +73,7 @@ def _expected() -> frozenset[str]:
 
 
 def _held(connection: apsw.Connection) -> frozenset[str]:
-    text = files(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
+    text = folder(PACKAGE).joinpath("catalogue.sql").read_text("utf-8")
     return frozenset(str(line) for (line,) in connection.execute(text))
 
 

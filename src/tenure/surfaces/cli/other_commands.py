@@ -43,6 +43,21 @@ _WORDS = {
         "approve": "`tenure jobs signal ID NAME PAYLOAD`",
         "resolve": "`tenure jobs answer ID STEP`",
     },
+    "schedules": {
+        "ls": "`tenure schedules list`",
+        "get": "`tenure schedules show NAME`",
+        "add": "`tenure schedules create NAME`",
+        "update": "`tenure schedules edit NAME`",
+        "set": "`tenure schedules edit NAME`",
+        "remove": "`tenure schedules delete NAME`",
+        "rm": "`tenure schedules delete NAME`",
+        "disable": "`tenure schedules pause NAME`",
+        "suspend": "`tenure schedules pause NAME`",
+        "enable": "`tenure schedules resume NAME`",
+        "run": "`tenure schedules trigger NAME`",
+        "run-now": "`tenure schedules trigger NAME`",
+        "history": "`tenure schedules ticks NAME`",
+    },
 }
 """By the name of a group: what to use for a command that it does not have."""
 
@@ -78,7 +93,7 @@ class WordedCommand(click.Command):
             raise click.UsageError(f"No such option {error.option_name}; use {word}.", ctx) from None
 
 
-class WordedGroup(click.Group):
+class WordedGroup(WordedCommand, click.Group):
     """A group that answers a command of another system, or of one of its own groups, with the right one."""
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""The files that pages load: a script, a stylesheet and an icon, each with a hash of its content in its name.
+"""The files that pages load: script, stylesheet, fonts and icon, each with its content's hash in its name.
 
 The script is several files joined in order: htmx starts by itself once the page is parsed, and an extension
 in its own file could come too late for that.
@@ -14,19 +14,19 @@ from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
 
 PLACE = "/ui/static/"
+_FONTS = ("inter.woff2", "jetbrains-mono.woff2")
 _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 _MADE_OF = {
-    "dashboard.js": (
-        *("vendor/htmx.min.js", "vendor/hx-sse.min.js", "vendor/uPlot.iife.min.js"),
-        "static/dashboard.js",
-    ),
-    "dashboard.css": ("vendor/uPlot.min.css", "static/dashboard.css"),
+    "dashboard.js": ("vendor/htmx.min.js", "vendor/hx-sse.min.js", "static/dashboard.js"),
+    "dashboard.css": ("static/dashboard.css",),
     "icon.svg": ("static/icon.svg",),
+    **{name: (f"static/fonts/{name}",) for name in _FONTS},
 }
 _MEDIA_TYPES = {
     "js": "text/javascript; charset=utf-8",
     "css": "text/css; charset=utf-8",
     "svg": "image/svg+xml",
+    "woff2": "font/woff2",
 }
 
 
@@ -64,5 +64,8 @@ def _by_name() -> Mapping[str, Asset]:
 def _built(name: str, parts: tuple[str, ...]) -> Asset:
     package = files(__package__)
     body = b"\n".join(package.joinpath(part).read_bytes() for part in parts)
+    if name.endswith(".css"):
+        for font in _FONTS:  # they stand beside the sheet, under names that change with their content
+            body = body.replace(f"fonts/{font}".encode(), _built(font, _MADE_OF[font]).name.encode())
     stem, _, kind = name.partition(".")
     return Asset(f"{stem}-{sha256(body).hexdigest()[:16]}.{kind}", _MEDIA_TYPES[kind], body)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.surfaces.dashboard import assets
 from tenure.surfaces.dashboard.formats import FILTERS, spelled_out
+from tenure.surfaces.dashboard.frame import AT_THE_THUMB, groups_of
 from tenure.surfaces.http.app.caller import Caller
 from tenure.surfaces.http.app.context import Request, Response
 from tenure.surfaces.http.app.page_request import TOKEN, PageRequest
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 HTML = "text/html; charset=utf-8"
 _POLICY = (
     *("default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:"),
-    *("connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
+    *(
+        "font-src 'self'",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    ),
 )
 HEADERS = {
     "content-security-policy": "; ".join(_POLICY),
@@ -38,6 +45,8 @@ def render(
     """A page, or its `fragment`, if it has one and the browser wants only a part."""
     name = fragment if fragment and request.page.is_part else template
     body = written(name, request.caller, request.page, values)
+    if name == fragment:
+        body += written("_wanted.html", request.caller, request.page, {})
     return Response(status, body, {**HEADERS, **(headers or {})})
 
 
@@ -54,6 +63,10 @@ def written(template: str, caller: Caller, page: PageRequest, values: Mapping[st
             csrf=page.csrf,
             csrf_field=Markup('<input type="hidden" name="{}" value="{}">').format(TOKEN, page.csrf),
             url=page.url,
+            deployment=page.deployment,
+            wanted=page.wanted,
+            menu=groups_of(caller),
+            at_the_thumb=AT_THE_THUMB,
             **values,
         )
     )

@@ -74,7 +74,8 @@ class DefinitionTerms(TypedDict, total=False):
     lane: Literal["process", "warm", "async", "thread", "spawn"]
     """Where its attempts run; "process" is a fresh process for each. Default: "process"."""
     environment: Sequence[str]
-    """Variables of the worker's environment that its processes are given. Default: none."""
+    """Variables of the worker's environment that its processes are given beside what every handler sees.
+    Default: none more."""
     database: str
     """The variable of the worker's environment that has the address of a PostgreSQL database, for
     `ctx.transaction`: the one in which the jobs are, by a user of the handler's own. Default: none."""

@@ -16,7 +16,7 @@ from uuid import UUID
 from tenure.core.model.aside import Aside
 from tenure.core.model.job import LapsedAttempt, StepTaken
 from tenure.core.model.lease import Claimed
-from tenure.core.model.outcome import ENDING_OF, Ending, Recoverable, Suspended, Unrecoverable
+from tenure.core.model.outcome import ENDING_OF, Ending, Recoverable, Succeeded, Suspended, Unrecoverable
 from tenure.core.model.states import State
 from tenure.core.model.trail import LogLine
 from tenure.core.schedule.schedule import TickOutcome
@@ -169,19 +169,23 @@ class EventLog:
         if not self._has(level):
             return
         claimed, outcome, usage = signal.claimed, signal.report.outcome, signal.report.usage
-        fields = self._job_fields(claimed)
-        fields["state"] = signal.state
-        fields["outcome"] = ENDING_OF[type(outcome)]
-        fields["durationSeconds"] = round(signal.took, 6)
-        fields["retries"] = claimed.attempt - 1
-        fields["maxAttempts"] = claimed.policy.max_attempts
-        if isinstance(outcome, Recoverable | Unrecoverable):
-            fields["reason"] = f"{outcome.error.kind}: {outcome.error.message}"
-        if signal.wait is not None:
-            fields["waitsFor"] = f"{signal.wait.kind} {signal.wait.signal or signal.wait.step}"
-        endless = signal.wait is not None and signal.wait.timeout is None
-        if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final and not endless:
-            fields["againInSeconds"] = round(outcome.after.total_seconds(), 3)
+        job = claimed.lease.job
+        fields: dict[str, Any] = {  # one display for all, since there is one of these for every attempt
+            "jobId": job,
+            "definition": claimed.definition,
+            "version": claimed.version,
+            "queue": claimed.queue,
+            "attempt": claimed.attempt,
+            "worker": self._worker,
+            "traceId": job.hex if claimed.traceparent is None else trace_of(job, claimed.traceparent),
+            "state": signal.state,
+            "outcome": ENDING_OF[type(outcome)],
+            "durationSeconds": int(signal.took * 1e6 + 0.5) / 1e6,  # `round` takes as long as all the rest
+            "retries": claimed.attempt - 1,
+            "maxAttempts": claimed.policy.max_attempts,
+        }
+        if type(outcome) is not Succeeded:
+            fields |= _unsuccessful(signal)
         if usage is not None:
             fields["cpuSeconds"] = usage.cpu.total_seconds()
             fields["peakMemoryBytes"] = usage.peak_memory
@@ -304,6 +308,20 @@ class EventLog:
             case ConnectionsFreed(after):
                 fields = {"durationSeconds": round(after, 3), "worker": self._worker}
                 self._log("info", "connections.freed", fields)
+
+
+def _unsuccessful(signal: AttemptSettled) -> dict[str, Any]:
+    """Why an attempt ended that did not succeed, and what its job waits for now."""
+    fields: dict[str, Any] = {}
+    outcome, wait = signal.report.outcome, signal.wait
+    if isinstance(outcome, Recoverable | Unrecoverable):
+        fields["reason"] = f"{outcome.error.kind}: {outcome.error.message}"
+    if wait is not None:
+        fields["waitsFor"] = f"{wait.kind} {wait.signal or wait.step}"
+    endless = wait is not None and wait.timeout is None
+    if isinstance(outcome, Recoverable | Suspended) and not signal.state.is_final and not endless:
+        fields["againInSeconds"] = round(outcome.after.total_seconds(), 3)
+    return fields
 
 
 def _ending_fields(took: float, attempt: int, max_attempts: int, reason: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import os
 import select
 import stat
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar
@@ -28,8 +29,11 @@ REST = 0.1
 LARGEST_PIECE = 65_536
 """Bytes in one write to a file."""
 
-PATIENCE = 1.0
-"""Seconds that a process which ends waits for a reader."""
+PATIENCE = 2.0
+"""Seconds without any progress after which a process that ends no longer waits for a reader."""
+
+MOST_PATIENCE = 10.0
+"""Seconds that it waits in all, for a reader that is slow."""
 
 Form = Callable[[Sequence[T], int], Sequence[bytes]]
 """Formats the items that wait, and the number dropped before them, as lines."""
@@ -50,6 +54,8 @@ class NonblockingStdio(Generic[T]):
         """How many items were dropped so far."""
         self._reported = 0
         """How many of these a line has reported."""
+        self._written = 0
+        """How many pieces the stream has taken, also in part."""
         self._counting = threading.Lock()
         self._woken = threading.Event()
         self._closing = threading.Event()
@@ -72,11 +78,15 @@ class NonblockingStdio(Generic[T]):
         else:
             self.put(one)
 
-    def close(self, patience: float = PATIENCE) -> None:
-        """Write what is left; what is not read within so many seconds is lost."""
+    def close(self, patience: float = PATIENCE, most: float = MOST_PATIENCE) -> None:
+        """Write what is left, as long as the reader goes on within so many seconds; else the rest is lost."""
         self._closing.set()
         self._woken.set()
-        self._thread.join(patience)
+        latest = time.monotonic() + most
+        written = -1
+        while self._thread.is_alive() and self._written != written and time.monotonic() < latest:
+            written = self._written
+            self._thread.join(patience)
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -107,6 +117,7 @@ class NonblockingStdio(Generic[T]):
         while piece:
             try:
                 piece = piece[os.write(self._descriptor, piece) :]
+                self._written += 1
             except BlockingIOError:  # another process that shares the stream made it non-blocking
                 select.select([], [self._descriptor], [])
 

@@ -22,6 +22,7 @@ LONGEST_REASON = 2_000
 _FREE_TEXT = ("reason", "error", "message")
 """Fields that may hold a secret."""
 
+_NEEDS_CARE = frozenset({*_FREE_TEXT, "fields"})
 _UNPRINTED = re.compile(r"[^\x20-\x7e]")
 _DELETE = b"\x7f"
 _ENCODER = msgspec.json.Encoder()
@@ -57,6 +58,8 @@ class Structured:
         if event == "notice" and not self._notices:
             return f"{plain(fields['message'])}\n".encode(errors="backslashreplace")
         shown = {"timestamp": datetime.fromtimestamp(at, UTC), "level": level, "event": event, **fields}
+        if _NEEDS_CARE.isdisjoint(fields):  # nearly all entries
+            return _encoded(shown)
         for name in _FREE_TEXT:
             if name in shown:
                 shown[name] = self._hide(storable(shown[name]))

@@ -162,7 +162,7 @@ def test_as_json_the_codes_word_and_the_operators_stand_apart(tmp_path: Path, kn
         (("reset", "nothing"), "start a worker for it"),
         (("set", "mail", "--priority", "32768"), "from -32767 to 32767"),
         (("set", "mail", "--max-attempts", "0"), "from 1 to 100"),
-        (("set", "mail", "--timeout", "0"), "timeout: is 0:00:00"),
+        (("set", "mail", "--timeout", "0"), "timeout: is 0 s"),
         (("set", "mail", "--grace", "2d"), "grace: is 2 days"),
         (("set", "mail", "--retry-base", "10m"), "retry.cap"),
         (("set", "mail", "--timeout", "1.2345"), "whole milliseconds"),

@@ -202,7 +202,7 @@ def test_waiting_ends_with_the_result(mail: str, start: Start) -> None:
     on(mail, succeed)
     printed, said = running.communicate(timeout=60)
     assert (printed, running.returncode) == ('{"sent":true}\n', 0)
-    assert said in {"", "No worker serves mail@1. Start one whose app has it: `tenure worker APP`.\n"}
+    assert said in {"", "Nobody runs mail@1. Start a worker whose app has it: `tenure worker APP`.\n"}
 
 
 def test_waiting_for_a_job_that_fails_ends_with_1(mail: str, start: Start) -> None:

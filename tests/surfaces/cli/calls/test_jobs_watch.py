@@ -48,7 +48,7 @@ def test_each_change_is_a_line_until_the_job_has_ended(migrated: str, start: Sta
     running = start("jobs", "watch", str(job), "--database", migrated)
     assert running.stdout is not None
     assert running.stdout.readline().split(maxsplit=1)[1] == "queued\n"
-    assert "No worker serves mail@1" in running.stdout.readline()
+    assert "Nobody runs mail@1" in running.stdout.readline()
 
     owned = on(migrated, _claim_one)
     assert running.stdout.readline().split(maxsplit=1)[1] == "running, attempt 1 of 3\n"

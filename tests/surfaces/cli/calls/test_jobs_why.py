@@ -15,7 +15,7 @@ from tests.surfaces.command import fails, sql, tenure
 from tests.surfaces.conftest import Start
 from tests.surfaces.store_behind import MAIL, NOBODY, job_of, on, register
 
-UNSERVED = "No worker serves mail@1. Start one whose app has it: `tenure worker APP`."
+UNSERVED = "Nobody runs mail@1. Start a worker whose app has it: `tenure worker APP`."
 
 
 async def _enlist(store: Store) -> None:

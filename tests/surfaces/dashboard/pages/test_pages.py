@@ -180,7 +180,7 @@ async def test_a_namespace_sees_its_own_jobs_and_nothing_of_others(api: Api, sto
     assert (await tenant.get(f"/ui/jobs/{others}")).status == 404
     assert (await tenant.get("/ui/queues")).status == 403
     token = re.findall(r'name="csrf-token" content="([0-9a-f]+)"', listed)[0]
-    choice = {"act": "cancel", "job": [str(own), str(others)]}
+    choice = {"act": "cancel", "job": [str(own), str(others)], "sure": "true"}
     reply = await tenant.submit("/ui/jobs/act", choice, token=token)
     assert reply.headers["location"] == "/ui/jobs?did=cancel&changed=1&chosen=2"
     assert (await store.get(others)).state is State.QUEUED  # type: ignore[union-attr]
@@ -320,7 +320,7 @@ async def test_queues_and_workers_are_stopped_and_let_go(api: Api, store: Store)
     async def shown(path: str) -> str:
         return _shown((await operator.get(path)).body)
 
-    assert "per minute: 1&nbsp;in, 0&nbsp;started, 0&nbsp;ended" in await shown("/ui/queues")
+    assert '<td class="right tight wide muted">1</td>' in await shown("/ui/queues")
     paused = await operator.submit("/ui/queues/default/pause", {"reason": "moving"}, token=token)
     assert paused.status == 303
     assert "moving" in await shown("/ui/queues")
@@ -339,7 +339,7 @@ async def test_why_a_job_does_not_run_is_said(api: Api, store: Store) -> None:
     async def said() -> str:
         return _shown((await anybody.get(f"/ui/jobs/{job}")).body)
 
-    assert "No worker serves mail@1." in await said()
+    assert "Nobody runs mail@1." in await said()
     await store.enlist(WORKER)
     assert "1 worker serves it, but cannot run jobs now" in await said()
     await store.heartbeat(Pulse(worker=WORKER.id, leases=[], ready=True))
@@ -360,8 +360,8 @@ async def test_dead_letters_are_told_by_their_cause(api: Api, store: Store) -> N
         await settle(store, [unrecoverable(owned, Failure("KeyError", f"no customer {n}"))])
     anybody = Visitor(api)
     shown = _shown((await anybody.get("/ui/dead-letters")).body)
-    assert "3 jobs" in shown
-    assert shown.count("KeyError") == 1
+    assert "3 jobs that failed for good" in shown
+    assert shown.count('<span class="bad">KeyError</span>') == 1
     [search] = set(re.findall(r'name="q" value="(fingerprint:mail:[0-9a-f]{12})"', shown))
     listed = _shown((await anybody.get(f"/ui/jobs?q={search}")).body)
     assert listed.count('id="row-') == 3

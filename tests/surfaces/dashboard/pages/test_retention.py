@@ -19,6 +19,7 @@ async def test_an_operator_sees_it_and_sets_it(api: Api, store: Store) -> None:
     shown = (await operator.get(PAGE)).body.decode()
     assert re.findall(r'name="(\w+)" value="([^"]*)" placeholder', shown) == [
         *(("succeeded", "7d"), ("others", "30d"), ("keyed", "7d"), ("logs", "")),
+        *((part, "") for part in ("succeeded", "others", "keyed", "logs")),
     ]
     times = {"succeeded": "36h", "others": "", "keyed": " 90d ", "logs": "0"}
     done = await operator.submit("/ui/retention", {"definition": "mail", **times})
@@ -47,11 +48,14 @@ async def test_an_operator_sees_it_and_sets_it(api: Api, store: Store) -> None:
 async def test_what_is_wrong_is_named_and_changes_nothing(api: Api, store: Store) -> None:
     operator = await visitor(api, store, "operate")
     for fields, named in (
-        ({"definition": "mail", "succeeded": "a week"}, "/succeeded"),
-        ({"definition": "mail", "logs": "-1d"}, "/logs"),
-        ({"definition": "mail", "keyed": "0.0001s"}, "/keyed"),
+        (
+            {"definition": "mail", "succeeded": "a week"},
+            'id="keep-other-succeeded-problem">is &#39;a week&#39;',
+        ),
+        ({"definition": "mail", "logs": "-1d"}, 'id="keep-other-logs-problem"'),
+        ({"definition": "mail", "keyed": "0.0001s"}, 'id="keep-other-keyed-problem"'),
         ({"definition": "nobody", "keyed": "1d"}, "/definition"),
-        ({"definition": "", "others": "1d"}, "/succeeded"),
+        ({"definition": "", "others": "1d"}, 'id="keep-0-succeeded-problem"'),
         ({"definition": "mail", "results": "1d"}, "results"),
     ):
         reply = await operator.submit("/ui/retention", fields)

@@ -1,5 +1,6 @@
 """The pages of webhooks: what they show, to whom, and what their buttons do."""
 
+import re
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -49,7 +50,7 @@ async def test_without_webhooks_the_page_says_how_to_make_one(api: Api) -> None:
     page = await shown(Visitor(api), "/ui/webhooks")
     assert "No webhooks yet" in page
     assert "tenure webhooks create https://example.com/hooks" in page
-    assert '<a href="/ui/webhooks" aria-current="page">Webhooks</a>' in page
+    assert re.search(r'<a href="/ui/webhooks"[^>]* aria-current="page">.*Webhooks', page)
 
 
 async def test_the_list_tells_where_they_lead_and_how_they_do(api: Api, store: Store) -> None:
@@ -71,7 +72,7 @@ async def test_the_list_tells_where_they_lead_and_how_they_do(api: Api, store: S
     first = await shown(anybody, "/ui/webhooks")
     further = first.partition('" rel="next"')[0].rpartition('href="')[2].replace("&amp;", "&")
     second = await shown(anybody, further)
-    assert (first.count('class="name id"'), second.count('class="name id"')) == (50, 1)
+    assert (first.count('class="name id cut"'), second.count('class="name id cut"')) == (50, 1)
     for query in ("cursor=x", "nonsense=1"):
         assert (await anybody.get(f"/ui/webhooks?{query}")).status in {400, 422}, query
     assert not api.bugs
@@ -90,7 +91,7 @@ async def test_a_webhook_tells_what_became_of_its_deliveries(api: Api, store: St
     for part in (
         *(
             'data-state="succeeded">200<',
-            'data-state="failed">410</span><br><small>given up<',
+            'data-state="failed">410, given up<',
             "&lt;b&gt;gone&lt;/b&gt;",
         ),
         *('data-state="retrying">no answer<', "try 1 of 5", "250 ms", "Send now", "Send again", "none yet"),

@@ -33,10 +33,10 @@ BODIES: dict[str, Any] = {
 WISH = {"jobType": "mail", "payload": {"to": "ada"}, "idempotencyKey": "k"}
 
 
-async def make(store: Store, *scopes: str, **rest: Any) -> str:
+async def make(store: Store, *scopes: str, name: str = "test", **rest: Any) -> str:
     """A key, as its owner has it."""
     minted = key_text.mint()
-    key = NewKey(id=minted.id, digest=minted.digest, name="test", scopes=scopes, **rest)
+    key = NewKey(id=minted.id, digest=minted.digest, name=name, scopes=scopes, **rest)
     await store.add_key(key, AuditEntry(who="ann", action="keys create", target=minted.id, request=uuid4()))
     return minted.text
 

@@ -90,11 +90,14 @@ async def test_a_repeated_task_ends_with_its_date(api: Api, store: Store, clock:
 
 
 async def test_a_repetition_begins_at_the_time_that_was_sent(api: Api, store: Store, clock: Clock) -> None:
-    """S4.22: stored as delayed, and due first at the time of the delay."""
-    task = await repeating(api, {"everySeconds": 3600, "count": 1}, delaySeconds=30)
-    await clock.advance(seconds(31))
-    await Node(store).fire()
-    assert len(await made(store, task)) == 1
+    """S4.22: stored as delayed, and due first at the time of the delay, or at the one that was sent."""
+    at = (await store.now() + seconds(30)).isoformat()
+    hourly = {"everySeconds": 3600, "count": 1}
+    tasks = [await repeating(api, hourly, delaySeconds=30), await repeating(api, hourly, runAt=at)]
+    for wait, count in ((29, 0), (2, 1)):
+        await clock.advance(seconds(wait))
+        await Node(store).fire()
+        assert [len(await made(store, task)) for task in tasks] == [count, count]
 
 
 async def test_an_aborted_repetition_makes_no_more_tasks(api: Api, store: Store, clock: Clock) -> None:

@@ -293,12 +293,15 @@ CREATE TABLE tenure.tally (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- How many jobs had ever ended at about the beginning of a minute, by state, and by class of length how long those of
--- the minute before had waited and run: JSON objects all. What charts are drawn from.
+-- the minute before had waited and run: JSON objects all. What charts are drawn from. `detail` has the same of single
+-- definitions; the first minute of an hour has that of the hour before as `hour`.
 CREATE TABLE tenure.pace (
     minute_at  timestamptz PRIMARY KEY,
     ended      text        NOT NULL,
     waits      text        NOT NULL,
-    runs       text        NOT NULL
+    runs       text        NOT NULL,
+    detail     text,
+    hour       text
 );
 
 -- How long finished jobs are kept, in milliseconds after their end: by definition, and under '' for all. What a definition

@@ -1,6 +1,7 @@
 -- Schedules that nothing fires although they are due, those whose last tick failed or found no room, and, while a worker
 -- is alive, those from code that no live one has in its code; not paused ones.
-(SELECT namespace, name, definition, next_at AS due_at, NULL::timestamptz AS failed_at, NULL::text AS problem, false AS is_forgotten
+(SELECT namespace, name, definition, next_at AS due_at, NULL::timestamptz AS failed_at, NULL::text AS problem,
+        false AS is_forgotten
    FROM tenure.schedule
   WHERE next_at < tenure.now() - interval '1 minute' AND paused_at IS NULL
   ORDER BY next_at

@@ -9,13 +9,14 @@ from uuid import UUID
 import asyncpg
 
 from tenure.core.reports.reading import Position
-from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
+from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_FEED, LARGEST_PAGE, whole
 from tenure.core.values.text import storable
 from tenure.core.webhooks.delivery import (
     Cursor,
     Delivery,
     DeliveryState,
     DueDelivery,
+    LastTries,
     NewDelivery,
     Scanned,
     Try,
@@ -50,6 +51,12 @@ class DeliveryVerbs(Database):
             limit=limit,
         )
         return [mapping.delivery_from(row) for row in found]
+
+    async def last_tries(self, webhook_id: UUID, *, limit: int = 1000) -> LastTries:
+        whole("limit", limit, 1, LARGEST_FEED)
+        return mapping.last_tries_from(
+            await self._pool.run("last_tries", webhook=webhook_id, limit=limit), limit
+        )
 
     async def delivery(self, webhook_id: UUID, message: str) -> Delivery | None:
         return mapping.first_delivery(

@@ -12,14 +12,25 @@ from tenure.core.model.lease import Line, Presence
 from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
+from tenure.core.model.trail import Usage
 from tenure.core.reports.failures import Count
 from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
-from tenure.core.reports.reading import START, Brief, FeedEntry, Filter, Outlook, Page, Position, Recent
+from tenure.core.reports.reading import (
+    START,
+    Brief,
+    FeedEntry,
+    Filter,
+    Listed,
+    Outlook,
+    Page,
+    Position,
+    Recent,
+)
 from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName
 from tenure.storage.mapping import overview, paging, reading
-from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
+from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from, usage_from
 from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.postgres import rows
 from tenure.storage.postgres.database import Database
@@ -109,6 +120,16 @@ class Reading(Database):
             reading.brief_from(row) for row in await self._pool.run("briefs", ids=list(jobs), **reading.BRIEF)
         ]
         return {one.job: one for one in found}
+
+    async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = sorted(row["id"] for row in await self._pool.run("children", job=parent, limit=limit))
+        rows_of = await self._pool.run("page.rows", ids=found, states=None) if found else []
+        return [reading.listed_from(row) for row in rows_of]
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        return {row["job"]: usage_from(row) for row in await self._pool.run("usages", ids=list(jobs))}
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

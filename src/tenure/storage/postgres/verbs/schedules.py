@@ -1,6 +1,6 @@
 """The verbs of the PostgreSQL store about schedules."""
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -97,6 +97,11 @@ class ScheduleVerbs(Creation):
             after_name=after.name if after else "",
             limit=limit,
         )
+        return [mapping.schedule_from(row) for row in found]
+
+    async def next_schedules(self, *, limit: int = 5) -> list[KnownSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._pool.run("next_schedules", limit=limit)
         return [mapping.schedule_from(row) for row in found]
 
     async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
@@ -209,6 +214,15 @@ class ScheduleVerbs(Creation):
         place = {"before": before and before.at, "before_by_hand": before and before.is_by_hand}
         found = await self._pool.run("ticks", **name._asdict(), **place, limit=limit)
         return [mapping.tick_from(row) for row in found]
+
+    async def recent_ticks(
+        self, names: Collection[ScheduleName], *, limit: int = 30
+    ) -> dict[ScheduleName, list[TickOnRecord]]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        whole("names", len(names), 0, LARGEST_PAGE)
+        namespaces, of_them = [one.namespace for one in names], [one.name for one in names]
+        found = await self._pool.run("recent_ticks", namespaces=namespaces, names=of_them, limit=limit)
+        return mapping.recent_ticks_from(found, limit)
 
     def _changed(self, found: Sequence[asyncpg.Record]) -> Schedule | None:
         """Other processes may have to look at the clock sooner than they think."""

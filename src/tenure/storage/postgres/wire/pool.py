@@ -18,7 +18,7 @@ from tenure.storage.postgres.wire.connections import Connections, Urgency
 from tenure.storage.postgres.wire.deadlines import Deadlines
 from tenure.storage.postgres.wire.errors import DRIVER_ERRORS, Collision, is_read_only, translate
 from tenure.storage.postgres.wire.in_use import InUse
-from tenure.storage.postgres.wire.literals import prepare
+from tenure.storage.postgres.wire.literals import Prepared, prepare
 from tenure.storage.postgres.wire.own_connection import OwnConnection
 from tenure.storage.postgres.wire.servers import Servers
 from tenure.storage.postgres.wire.transaction import Connection, Transaction
@@ -91,9 +91,8 @@ class Pool:
             self._servers, most=size, timeout=timeout, waits_long=for_worker, on_signal=on_signal
         )
         self._own = OwnConnection(self._servers, self.connections) if for_worker else None
-        self._statements = {
-            name: prepare(text) for name, text in statements.load("tenure.storage.postgres").items()
-        }
+        self._texts = statements.load("tenure.storage.postgres")
+        self._statements: dict[str, Prepared] = {}
 
     async def open(self) -> None:
         """Connect once, to be sure that the server answers; the heartbeat's own connection comes first."""
@@ -220,7 +219,9 @@ class Pool:
         return await self.run_long_task(read)
 
     def _bind(self, statement: str, values: Mapping[str, Any]) -> tuple[str, Sequence[Any]]:
-        prepared = self._statements[statement]
+        prepared = self._statements.get(statement)
+        if prepared is None:
+            prepared = self._statements[statement] = prepare(self._texts[statement])
         return prepared.text, prepared.arguments(values)
 
     def _require_open(self) -> None:

@@ -7,7 +7,6 @@ and closed the same file in the same process, the locks of both would be dropped
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -23,6 +22,7 @@ from tenure.core.errors import (
     StoreUnavailable,
     TenureError,
 )
+from tenure.storage.schema.package_files import folder
 from tenure.storage.sqlite.file.filesystem import make_private
 
 # Each row of `executemany` pushes one statement out of the cache: the cache must outlast a batch.
@@ -90,7 +90,7 @@ def _prepare(connection: apsw.Connection, opening: Opening) -> None:
 
 def scratch(name: str) -> str:
     """The statements that make scratch tables."""
-    return files("tenure.storage.sqlite").joinpath(f"{name}.sql").read_text("utf-8")
+    return folder("tenure.storage.sqlite").joinpath(f"{name}.sql").read_text("utf-8")
 
 
 def _use_write_ahead_log(connection: apsw.Connection, patience: float) -> None:

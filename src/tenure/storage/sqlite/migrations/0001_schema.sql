@@ -253,7 +253,9 @@ CREATE TABLE tenure_pace (
     minute_at  INTEGER PRIMARY KEY,
     ended      TEXT    NOT NULL,
     waits      TEXT    NOT NULL,
-    runs       TEXT    NOT NULL
+    runs       TEXT    NOT NULL,
+    detail     TEXT,
+    hour       TEXT
 ) STRICT;
 
 -- How long finished jobs are kept, in milliseconds after their end: by definition, and under '' for all. What a definition

@@ -38,8 +38,8 @@ CREATE TABLE tenure_announced (
     PRIMARY KEY (namespace, schedule, worker)
 ) STRICT, WITHOUT ROWID;
 
--- A tick on record; several that were missed in a row are one. A run by hand never takes the place of a tick. It is open while its job may not have ended, where the
--- schedule asks about that.
+-- A tick on record; several that were missed in a row are one. A run by hand never takes the place of a tick. It is
+-- open while its job may not have ended, where the schedule asks about that.
 CREATE TABLE tenure_tick (
     namespace  TEXT    NOT NULL,
     schedule   TEXT    NOT NULL,

@@ -1,5 +1,5 @@
--- The ticks of a schedule, newest first, from before a place on.
-SELECT tick.*, s.state
+-- The ticks of a schedule, newest first, from before a place on, with the states and times of their jobs.
+SELECT tick.*, s.state, s.started_at, s.finished_at
   FROM tenure_tick tick
   LEFT JOIN tenure_job_state s ON s.id = tick.job
  WHERE tick.namespace = :namespace AND tick.schedule = :name

@@ -9,13 +9,14 @@ from uuid import UUID
 import msgspec
 
 from tenure.core.reports.reading import Position
-from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_PAGE, whole
+from tenure.core.values.bounds import LARGEST_BATCH, LARGEST_FEED, LARGEST_PAGE, whole
 from tenure.core.values.text import storable
 from tenure.core.webhooks.delivery import (
     Cursor,
     Delivery,
     DeliveryState,
     DueDelivery,
+    LastTries,
     NewDelivery,
     Scanned,
     Try,
@@ -53,6 +54,11 @@ class DeliveryVerbs(WebhookVerbs):
             message_before=message_before,
             limit=limit,
         )
+
+    async def last_tries(self, webhook_id: UUID, *, limit: int = 1000) -> LastTries:
+        whole("limit", limit, 1, LARGEST_FEED)
+        found = await self._read("last_tries", lambda row: row, webhook=str(webhook_id), limit=limit)
+        return mapping.last_tries_from(found, limit)
 
     async def delivery(self, webhook_id: UUID, message: str) -> Delivery | None:
         named = {"webhook": str(webhook_id), "message": storable(message)}

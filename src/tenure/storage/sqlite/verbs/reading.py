@@ -14,14 +14,25 @@ from tenure.core.model.lease import Line
 from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
+from tenure.core.model.trail import Usage
 from tenure.core.reports.failures import Count
 from tenure.core.reports.obstacles import Obstacles
 from tenure.core.reports.operations import WORKER_ALIVE, Definition, LineStatus, Pause, WorkerStatus
-from tenure.core.reports.reading import START, Brief, FeedEntry, Filter, Outlook, Page, Position, Recent
+from tenure.core.reports.reading import (
+    START,
+    Brief,
+    FeedEntry,
+    Filter,
+    Listed,
+    Outlook,
+    Page,
+    Position,
+    Recent,
+)
 from tenure.core.values.bounds import LARGEST_FEED, LARGEST_PAGE, MOST_LOOKED_AT, whole
 from tenure.storage.contract.store import KeyName, Wakeups
 from tenure.storage.mapping import overview, paging, reading
-from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from
+from tenure.storage.mapping.job_rows import attempt_from, event_from, job_from, usage_from
 from tenure.storage.mapping.obstacles import BOUNDS, obstacles_from
 from tenure.storage.sqlite import rows
 from tenure.storage.sqlite.file.database import Database
@@ -105,6 +116,16 @@ class Reading(Database):
         whole("jobs", len(jobs), 0, LARGEST_PAGE)
         found = await self._read("briefs", reading.brief_from, jobs=_written(list(jobs)), **reading.BRIEF)
         return {one.job: one for one in found}
+
+    async def children(self, parent: UUID, *, limit: int = 50) -> list[Listed]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        found = await self._read("children", lambda row: row["id"], job=str(parent), limit=limit)
+        return await self._read("page.rows", reading.listed_from, jobs=_written(sorted(found)), states=None)
+
+    async def usages(self, jobs: Collection[UUID]) -> dict[UUID, Usage]:
+        whole("jobs", len(jobs), 0, LARGEST_PAGE)
+        written = _written(list(jobs))
+        return dict(await self._read("usages", lambda row: (row["job"], usage_from(row)), jobs=written))
 
     async def ending_in(
         self, ending: str, *, namespace: str | None = None, limit: int = 10, among: int = MOST_LOOKED_AT

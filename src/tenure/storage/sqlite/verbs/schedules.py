@@ -1,6 +1,6 @@
 """The verbs of the SQLite store about schedules."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -107,6 +107,10 @@ class ScheduleVerbs(Creation):
             after_name=after.name if after else "",
             limit=limit,
         )
+
+    async def next_schedules(self, *, limit: int = 5) -> list[KnownSchedule]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        return await self._read("next_schedules", mapping.schedule_from, limit=limit)
 
     async def repetition(self, task: str, *, namespace: str | None = None) -> KnownSchedule | None:
         found = await self._read("repetition", mapping.schedule_from, name=task, namespace=namespace)
@@ -220,6 +224,15 @@ class ScheduleVerbs(Creation):
         whole("limit", limit, 1, LARGEST_PAGE)
         place = {"before": _micros(before and before.at), "before_by_hand": before and before.is_by_hand}
         return await self._read("ticks", mapping.tick_from, **name._asdict(), **place, limit=limit)
+
+    async def recent_ticks(
+        self, names: Collection[ScheduleName], *, limit: int = 30
+    ) -> dict[ScheduleName, list[TickOnRecord]]:
+        whole("limit", limit, 1, LARGEST_PAGE)
+        whole("names", len(names), 0, LARGEST_PAGE)
+        written = msgspec.json.encode([tuple(one) for one in names]).decode()
+        found = await self._read("recent_ticks", lambda row: row, names=written, limit=limit)
+        return mapping.recent_ticks_from(found, limit)
 
     def _fire(
         self,

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from tenure.core.errors import InvalidInput
 from tenure.settings.sources import Loaded, load
 from tenure.surfaces.cli.other_commands import WordedCommand
 from tenure.surfaces.cli.process.event_loop import run, run_until_signal
@@ -60,6 +61,9 @@ def worker(app: str, logs: bool, reloads: bool, **given: str | None) -> None:
     """
     require_linux("worker")
     loaded = load(given)
+    if given["sqs_queue_url"] and loaded.settings.transport == "database":
+        problem = "is database, so that nothing is received from the queue that is given"
+        raise InvalidInput("transport", problem, "give --transport sqs as well, or leave --sqs-queue-url out")
     with log_output(loaded.settings) as log:
         code = run(_work(app, loaded, log, logs=logs, reloads=reloads))
     if code:

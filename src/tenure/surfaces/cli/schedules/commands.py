@@ -15,9 +15,16 @@ from tenure.engine.schedules.schedules import Schedules
 from tenure.surfaces.cli.changes import Changes, operator, with_changes
 from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import params_option, read_by, read_params, reason_option
+from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.surfaces.cli.output import is_terminal, json_option, moment, print_json
-from tenure.surfaces.cli.schedules.display import coming_line, print_list, print_schedule, print_ticks
-from tenure.surfaces.cli.schedules.terms import changed_by, create_terms, edit_terms, new_schedule
+from tenure.surfaces.cli.schedules.display import (
+    coming_line,
+    print_list,
+    print_schedule,
+    print_ticks,
+    spelled,
+)
+from tenure.surfaces.cli.schedules.terms import changed_by, create_terms, edit_terms, new_schedule, recounts
 
 SHOWN = 10
 
@@ -33,7 +40,7 @@ def _name(text: str) -> ScheduleName:
 name_argument = click.argument("name", metavar="[NAMESPACE/]NAME", callback=read_by(_name))
 
 
-@click.group()
+@click.group(cls=WordedGroup)
 def schedules() -> None:
     """Show schedules, their next and past runs, and change them."""
 
@@ -159,8 +166,7 @@ def edit(parts: Parts, /, name: ScheduleName, database: str, as_json: bool, **te
     async def work(schedules: Schedules) -> Schedule:
         known = await schedules.get(name)
         changed = changed_by(known.asked, terms)
-        recounts = terms["remaining"] is not None
-        return await schedules.edit(changed, revision=known.revision, recounts=recounts)
+        return await schedules.edit(changed, revision=known.revision, recounts=recounts(terms))
 
     _change(parts, database, "edit", name, work, as_json, "fires next at")
 
@@ -210,7 +216,7 @@ def trigger(parts: Parts, name: ScheduleName, params: str | None, database: str,
     async def work(changes: Changes) -> Any:
         return await changes.make(
             "schedules trigger",
-            name.name,
+            spelled(*name),
             lambda: changes.client.schedules.trigger(name, params=document),
         )
 
@@ -229,10 +235,10 @@ def delete(parts: Parts, name: ScheduleName, database: str) -> None:
     """Delete a schedule with the record of its ticks. The jobs that it made stay."""
 
     async def work(changes: Changes) -> None:
-        await changes.make("schedules delete", name.name, lambda: changes.client.schedules.delete(name))
+        await changes.make("schedules delete", spelled(*name), lambda: changes.client.schedules.delete(name))
 
     with_changes(parts, database, work)
-    click.echo(f"schedule {name.name} is deleted")
+    click.echo(f"schedule {spelled(*name)} is deleted")
 
 
 def _change(
@@ -247,13 +253,13 @@ def _change(
     """Make a change on record, and print what the schedule is now."""
 
     async def change(changes: Changes) -> KnownSchedule:
-        return await changes.make(f"schedules {verb}", name.name, lambda: work(changes.client.schedules))
+        return await changes.make(f"schedules {verb}", spelled(*name), lambda: work(changes.client.schedules))
 
     schedule = with_changes(parts, database, change)
     item: ScheduleItem = schedule_item(schedule, redaction_in_force())
     if as_json:
         print_json(item)
     elif item.paused:
-        click.echo(f"schedule {item.id} is paused")
+        click.echo(f"schedule {spelled(*name)} is paused")
     else:
-        click.echo(f"schedule {item.id} {answer} {moment(item.next_at)}")
+        click.echo(f"schedule {spelled(*name)} {answer} {moment(item.next_at)}")

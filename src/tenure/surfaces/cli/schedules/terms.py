@@ -1,6 +1,6 @@
 """The options by which a schedule is created and edited."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -58,6 +58,10 @@ _SHARED = (
 )
 
 
+_OPTIONAL = (*_JOB, "tags", "ends_at", "remaining")
+"""What an edit can take away."""
+
+
 def create_terms(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of `create`."""
     required = click.option("--definition", metavar="KEY", required=True, help="Definition of its jobs.")
@@ -70,7 +74,15 @@ def create_terms(command: Callable[..., Any]) -> Callable[..., Any]:
 def edit_terms(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of `edit`."""
     definition = click.option("--definition", metavar="KEY", help="Definition of its jobs.")
-    return _with((definition, *_SHARED), command)
+    unset = click.option(
+        "--unset",
+        multiple=True,
+        type=click.Choice(words := sorted(map(_word, _OPTIONAL))),
+        metavar="NAME",
+        help=f"Take away one of {', '.join(words)}: what the definition says counts again, or no bound does. "
+        "May be repeated.",
+    )
+    return _with((definition, *_SHARED, unset), command)
 
 
 def new_schedule(name: ScheduleName, now: datetime, terms: Mapping[str, Any]) -> NewSchedule:
@@ -90,15 +102,32 @@ def changed_by(known: NewSchedule, terms: Mapping[str, Any]) -> NewSchedule:
     """A schedule with what the options of `edit` change."""
     if not _given(terms, terms):
         raise InvalidInput("options", "change nothing", "see `tenure schedules edit --help`")
-    rule = _given(terms, _RULE)
+    if both := _unset(terms, _OPTIONAL).keys() & _given(terms, _OPTIONAL).keys():
+        raise InvalidInput(_word(min(both)), "is given and unset", "do one of the two")
+    rule = _given(terms, _RULE) | _unset(terms, ["ends_at"])
     if ("cron" in rule) != ("every" in rule):
         rule = {"cron": None, "every": None, **rule}
     return replace(
         known,
-        job=replace(known.job, **_job(terms)),
+        job=replace(known.job, **_job(terms), **_unset(terms, [*_JOB, "tags"])),
         recurrence=replace(known.recurrence, **rule),
         **_rest(terms),
+        **_unset(terms, ["remaining"]),
     )
+
+
+def recounts(terms: Mapping[str, Any]) -> bool:
+    """Whether the options of `edit` say how many runs are left."""
+    return terms["remaining"] is not None or "remaining" in terms["unset"]
+
+
+def _unset(terms: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """What is taken away of some terms, as it is without them."""
+    return {name: () if name == "tags" else None for name in names if _word(name) in terms["unset"]}
+
+
+def _word(name: str) -> str:
+    return name.replace("_", "-")
 
 
 def _with(options: tuple[Callable[..., Any], ...], command: Callable[..., Any]) -> Callable[..., Any]:

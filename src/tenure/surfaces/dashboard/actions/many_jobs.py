@@ -5,7 +5,7 @@ on where the one before ended. With one key no job is replayed twice, however of
 letters are deleted, and only those that had ended when the page asked.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Literal
 from uuid import UUID, uuid4
@@ -18,8 +18,9 @@ from tenure.core.model.states import DEAD_LETTERS, FINAL, UNFINISHED, State
 from tenure.core.reports.failures import Count
 from tenure.core.reports.reading import Filter
 from tenure.engine.client.bulk import BulkResult
-from tenure.surfaces.dashboard.pages import search
-from tenure.surfaces.dashboard.pages.jobs import Listing
+from tenure.surfaces.dashboard.actions.replay_pace import ReplayPace, pace_of
+from tenure.surfaces.dashboard.pages.jobs import search
+from tenure.surfaces.dashboard.pages.jobs.list_query import Listing
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
@@ -65,16 +66,20 @@ class Sweep(Struct, frozen=True):
 
 
 async def act(context: AppContext, request: Request) -> Response:
-    """Cancel or replay many jobs."""
+    """Cancel or replay many jobs. A page asks first if they are more than one."""
     form: Choice = request.body
     listing = Listing(search.read(form.q), form.status)
+    before = inputs.moment(form.before) if form.before else (await context.client.health.look()).at
     if not form.every:
         if form.act == "purge":
             raise Refusal("validation", "selected jobs are not deleted; delete all of a cause instead")
-        changed = await _do_selected(context, request, _ids(form))
+        jobs = _ids(form)
+        if len(jobs) > 1 and not form.sure:
+            sweep = Sweep(form.act, listing, listing.wide_filter(request.caller.namespace), before)
+            return _ask(request, sweep, Count(len(jobs)), selected=jobs)
+        changed = await _do_selected(context, request, jobs)
         return see_other(listing.address(did=form.act, changed=changed, chosen=len(form.job)))
     which = _applicable(form.act, listing.filter(request.caller.namespace))
-    before = inputs.moment(form.before) if form.before else (await context.client.health.look()).at
     sweep = Sweep(form.act, listing, which, before)
     if not form.sure:
         return await _confirm(context, request, sweep)
@@ -85,7 +90,8 @@ def target(request: Request) -> str:
     """The jobs, for the audit log."""
     form: Choice = request.body
     if not form.every:
-        return " ".join([f"{form.act}:", *form.job])
+        asks = len(set(form.job)) > 1 and not form.sure
+        return " ".join([f"{'dry run: ' if asks else ''}{form.act}:", *form.job])
     dry_run = "dry run: " if not form.sure else ""
     return " ".join([f"{dry_run}{form.act} every:", *form.q.split(), *form.status])
 
@@ -111,12 +117,42 @@ async def _change(context: AppContext, request: Request, job: UUID) -> bool:
 
 
 async def _confirm(context: AppContext, request: Request, sweep: Sweep) -> Response:
-    """The page that says how many jobs match, and asks for confirmation."""
+    """The page that says how many jobs match, and asks for confirmation.
+
+    With the key of a try that one is left out: it has been replayed under this key already.
+    """
+    form: Choice = request.body
     swept = await _sweeper(context, request, sweep, dry=True)(None)
-    count = Count(swept.matched, swept.next is not None)
+    tried = 1 if form.key and swept.matched else 0
+    count = Count(swept.matched - tried, swept.next is not None)
     kept = await _kept_for_keys(context, sweep) - swept.matched if sweep.act == "purge" else 0
+    pace = await pace_of(context, sweep.which, count) if sweep.act == "replay" else None
+    return _ask(request, sweep, count, kept=kept, pace=pace, key=form.key or uuid4().hex)
+
+
+def _ask(
+    request: Request,
+    sweep: Sweep,
+    count: Count | None,
+    *,
+    selected: Sequence[UUID] = (),
+    kept: int = 0,
+    pace: ReplayPace | None = None,
+    changed: int = 0,
+    after: str = "",
+    key: str = "",
+) -> Response:
     return render(
-        request, "jobs_sure.html", sweep=sweep, count=count, kept=kept, changed=0, after="", key=uuid4().hex
+        request,
+        "jobs_sure.html",
+        sweep=sweep,
+        number=count,
+        selected=selected,
+        kept=kept,
+        pace=pace,
+        changed=changed,
+        after=after,
+        key=key,
     )
 
 
@@ -136,16 +172,7 @@ async def _do_portion(context: AppContext, request: Request, sweep: Sweep) -> Re
         changed, after = changed + swept.changed, swept.next
         if after is None:
             return see_other(sweep.listing.address(did=sweep.act, changed=changed))
-    return render(
-        request,
-        "jobs_sure.html",
-        sweep=sweep,
-        count=None,
-        kept=0,
-        changed=changed,
-        after=str(after),
-        key=form.key,
-    )
+    return _ask(request, sweep, None, changed=changed, after=str(after), key=form.key)
 
 
 def _sweeper(

@@ -2,13 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import JobStanding
 from tenure.core.model.states import State
-from tenure.surfaces.dashboard.pages.addresses import job_address
-from tenure.surfaces.dashboard.pages.browser_time import browser_time
+from tenure.surfaces.dashboard.forms.browser_time import browser_time
+from tenure.surfaces.dashboard.pages.addresses import DEAD, job_address, with_words
 from tenure.surfaces.dashboard.renderer import see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
@@ -66,6 +66,12 @@ async def replay(context: AppContext, request: Request) -> Response:
     """Replay the job as a new one, and go there."""
     replayed = await context.client.replay(request.job)
     return see_other(job_address(replayed.replay or request.job))
+
+
+async def try_one(context: AppContext, request: Request) -> Response:
+    """Replay the dead letter under a key, by which it is left out when the others are replayed."""
+    replayed = await context.client.replay(request.job, key=uuid4().hex)
+    return see_other(with_words(DEAD, tried=str(replayed.replay or "")))
 
 
 async def _done(request: Request, verb: Verb, fine: frozenset[State] = frozenset()) -> Response:

@@ -8,15 +8,21 @@ from tenure.core.model.states import State
 from tenure.core.schedule.schedule import ScheduleName
 
 JOBS = "/ui/jobs"
+DEAD = "/ui/dead-letters"
 SCHEDULES = "/ui/schedules"
 WEBHOOKS = "/ui/webhooks"
 
 
 def list_address(*, q: str = "", status: Sequence[State] = (), **more: str | int | None) -> str:
     """The list of jobs that match a search and are in these states."""
-    words = {name: value for name, value in {"q": q, **more}.items() if value not in {None, ""}}
-    query = urlencode({**words, "status": list(status)}, doseq=True, quote_via=quote, safe=":")
-    return f"{JOBS}?{query}" if query else JOBS
+    return with_words(JOBS, status, q=q, **more)
+
+
+def with_words(path: str, status: Sequence[State] = (), /, **words: str | int | None) -> str:
+    """A page with what its address says of it; what is blank is left out."""
+    given = {name: value for name, value in words.items() if value not in {None, ""}}
+    query = urlencode({**given, "status": list(status)}, doseq=True, quote_via=quote, safe=":")
+    return f"{path}?{query}" if query else path
 
 
 def job_address(job: UUID) -> str:

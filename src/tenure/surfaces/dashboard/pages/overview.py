@@ -1,125 +1,160 @@
-"""The first page: what needs attention, how many jobs are in each state, and charts."""
+"""The first page: what needs attention, how it goes, what runs, what failed, what comes."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
-from operator import attrgetter
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from tenure.api import views
 from tenure.core.model.states import State
-from tenure.core.reports.reading import Filter
-from tenure.engine.client.statistics import EndedSpan, Series, StoreFigures
-from tenure.surfaces.dashboard.pages.addresses import JOBS
+from tenure.core.reports.failures import Count, DeadGroup
+from tenure.core.reports.reading import Filter, RunningJob
+from tenure.core.schedule.schedule import Schedule, ScheduleName, TickOnRecord
+from tenure.engine.figures.statistics import PERIODS, Series
+from tenure.engine.figures.trends import WEEK, WEEK_PART, DefinitionFigures, DefinitionTrends
+from tenure.surfaces.dashboard.figures import svg, ticks
+from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
+from tenure.surfaces.dashboard.pages import first_run, headline
+from tenure.surfaces.dashboard.pages.addresses import JOBS, schedule_address
+from tenure.surfaces.dashboard.pages.rule_text import rule_text
 from tenure.surfaces.dashboard.pages.troubles import troubles
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 
-USUAL_PERIOD = "hour"
+PERIOD_WORDS = {"hour": "1 hour", "day": "24 hours", "week": "7 days"}
+ORDERS = ("busiest", "slowest", "failing")
+USUAL_PERIOD, USUAL_ORDER = "hour", "busiest"
+LISTED = 5
+MOST_DEFINITIONS = 7
+RUNS = 20
 
 
-class ChartLine(Struct, frozen=True):
-    """A line of a chart: its label, its tone, and how it is drawn."""
+class ShownDefinition(Struct, frozen=True):
+    """A definition's figures, and its part of the largest."""
 
-    label: str
-    tone: str
-    dashed: bool = False
-    fills: bool = False
+    figures: DefinitionFigures
+    meter: svg.Rect
 
 
-class Chart(Struct, frozen=True):
-    """A chart as the script draws it: times in seconds, then the values of each line at them.
+class ShownFailure(Struct, frozen=True):
+    """The newest dead letter of a cause, with its error redacted, and how many died of the same."""
 
-    The current interval is not complete and would look like a drop: `so_far` is for the table only.
-    """
+    group: DeadGroup
+    error: str
 
-    lines: Sequence[ChartLine]
-    data: Sequence[Sequence[float | None]]
-    so_far: Sequence[float | None] | None
-    unit: str = ""
+
+class ShownRunning(Struct, frozen=True):
+    """A job at work, with what it says of its progress redacted."""
+
+    job: RunningJob
+    said: str
+
+
+class ShownRun(Struct, frozen=True):
+    """A schedule that fires soon: its rule in words, and its last runs."""
+
+    schedule: Schedule
+    address: str
+    words: str
+    drawn: Sequence[svg.Rect]
+    told: str
 
 
 async def overview(context: AppContext, request: Request) -> Response:
     """The overview. A caller bound to a namespace goes to its jobs: all else here is about all namespaces."""
     if request.caller.namespace is not None:
         return see_other(JOBS)
-    period = request.query.get("period", USUAL_PERIOD)
     client = context.client
+    counts = await client.counts(Filter())  # cheap, so these are not cached
+    symptoms = await client.health.light_symptoms()
+    if "first" in request.query or not (_any(counts) or await client.trends.has_ended()):
+        return await first_run.first_run(context, request, counts, troubles(symptoms))
+    period = request.query.get("period", USUAL_PERIOD)
+    order = request.query.get("order", USUAL_ORDER)
     # Concurrently: on a cold disk each of them is slow.
-    figures, attention, symptoms, counts, known = await asyncio.gather(
+    figures, now_running, dead, trends, coming = await asyncio.gather(
         client.statistics.figures(),
-        client.health.look(),
-        client.health.light_symptoms(),
-        client.counts(Filter()),  # cheap, so these are not cached
-        client.workers(),
+        client.longest_running(limit=LISTED),
+        client.dead_letters(limit=LISTED),
+        client.trends.of_definitions(period),
+        client.schedules.next(limit=LISTED),
     )
-    series = next(one for one in figures.series if one.period == period)
-    workers = [views.worker_item(worker) for worker in known]
+    series = await _series(context, period)
+    parts = PERIODS[period][1] if period in PERIODS else WEEK // WEEK_PART
+    readable = [one for one in coming if isinstance(one, Schedule)]
+    last = await client.schedules.recent_ticks([one.name for one in readable], limit=RUNS)
     return render(
         request,
         "overview.html",
         fragment="_overview.html",
-        counts=counts,
-        per_second=_per_second(figures),
         period=period,
-        series=series,
-        ended=_ended(series, figures.at),
-        took=_took(series, figures.at),
-        attention=attention,
+        order=order,
+        periods=[(_address(name, order), word) for name, word in PERIOD_WORDS.items()],
+        orders=[(_address(period, word), word) for word in ORDERS],
+        period_word=PERIOD_WORDS[period],
         troubles=troubles(symptoms),
-        workers=workers,
-        slots=_slots(workers),
+        counts=counts,
+        headline=await headline.headline(context, figures, counts),
+        ended=ended_chart(series, figures.at, parts),
+        took=duration_chart(series, figures.at, parts),
+        per={"hour": "minute", "day": "hour"}.get(period, "3 h"),
+        at_work=counts[State.RUNNING].n + counts[State.CANCELLING].n,
+        running=[_running(context, one) for one in now_running],
+        failures=[_failure(context, group) for group in dead.groups],
+        definitions=_ranked(trends, order),
+        is_sample=not trends.is_whole,
+        coming=_runs(readable, last),
     )
 
 
-def _per_second(figures: StoreFigures) -> float:
-    over = (figures.at - figures.lately.at).total_seconds()
-    return sum(figures.lately.ended.values()) / over if over else 0.0
+async def _series(context: AppContext, period: str) -> Series:
+    if period not in PERIODS:
+        return await context.client.trends.week()
+    known = await context.client.statistics.figures()
+    return next(one for one in known.series if one.period == period)
 
 
-def _ended(series: Series, now: datetime) -> Chart:
-    def of(*states: State) -> Callable[[EndedSpan], float]:
-        return lambda span: sum(span.ended.get(state, 0) for state in states)
+def _ranked(trends: DefinitionTrends, order: str) -> list[ShownDefinition]:
+    def value(one: DefinitionFigures) -> float:
+        if order == "slowest":
+            return one.ran.p95 if one.ran else 0.0
+        return one.failed if order == "failing" else one.jobs
 
-    return _chart(
-        series,
-        now,
-        {
-            ChartLine("succeeded", "good", fills=True): of(State.SUCCEEDED),
-            ChartLine("failed or buried", "bad"): of(State.FAILED, State.BURIED),
-            ChartLine("cancelled", "muted", dashed=True): of(State.CANCELLED),
-        },
-    )
+    ranked = sorted(trends.definitions, key=value, reverse=True)[:MOST_DEFINITIONS]
+    if order == "failing":
+        ranked = [one for one in ranked if one.failed]
+    most = max(map(value, ranked), default=0) or 1
+    return [ShownDefinition(one, svg.meter(value(one) / most)) for one in ranked]
 
 
-def _took(series: Series, now: datetime) -> Chart:
-    ran, waited = attrgetter("run_seconds"), attrgetter("wait_seconds")
-    return _chart(
-        series,
-        now,
-        {
-            ChartLine("ran, median", "accent"): lambda span: ran(span) and ran(span).p50,
-            ChartLine("ran, 95 %", "accent", dashed=True): lambda span: ran(span) and ran(span).p95,
-            ChartLine("waited, median", "warn"): lambda span: waited(span) and waited(span).p50,
-            ChartLine("waited, 95 %", "warn", dashed=True): lambda span: waited(span) and waited(span).p95,
-        },
-        unit=" s",
-    )
+def _running(context: AppContext, job: RunningJob) -> ShownRunning:
+    said = context.redaction.text(job.progress.message) if job.progress else ""
+    return ShownRunning(job, said)
 
 
-def _chart(
-    series: Series, now: datetime, lines: Mapping[ChartLine, Callable[[EndedSpan], Any]], unit: str = ""
-) -> Chart:
-    over = [span for span in series.spans if span.at + series.part <= now]
-    moments = [span.at.timestamp() for span in over]
-    values = [[value(span) for span in over] for value in lines.values()]
-    so_far = [value(span) for span in series.spans[len(over) :] for value in lines.values()]
-    return Chart(list(lines), [moments, *values], so_far or None, unit)
+def _failure(context: AppContext, group: DeadGroup) -> ShownFailure:
+    if group.error is None:
+        return ShownFailure(group, "")
+    return ShownFailure(group, views.summary(views.failure(group.error, context.redaction)))
 
 
-def _slots(workers: Sequence[views.WorkerItem]) -> tuple[int, int]:
-    """How many slots of ready workers are in use, and how many there are."""
-    ready = [worker for worker in workers if worker.status == "ready"]
-    return sum(worker.running for worker in ready), sum(worker.slots for worker in ready)
+def _runs(
+    schedules: Sequence[Schedule], last: Mapping[ScheduleName, Sequence[TickOnRecord]]
+) -> list[ShownRun]:
+    shown = []
+    for one in schedules:
+        rule, runs = one.asked.recurrence, last.get(one.name, ())
+        words = rule_text(rule) or rule.cron or ""
+        if rule.cron is not None and rule.timezone != "UTC":
+            words = f"{words}, {rule.timezone}"
+        drawn, told = ticks.small(runs, RUNS), ticks.told(runs, RUNS)
+        shown.append(ShownRun(one, schedule_address(one.name), words, drawn, told))
+    return shown
+
+
+def _address(period: str, order: str) -> str:
+    return f"/?period={period}" + (f"&order={order}" if order != USUAL_ORDER else "")
+
+
+def _any(counts: dict[State, Count]) -> bool:
+    return any(count.n for count in counts.values())

@@ -30,25 +30,48 @@ _PAGES = {
 """Where to act on symptoms of a kind that name no job and no definition; others have no page."""
 
 
+_WORDS = {"unserved": "Show jobs", DEAD_LETTERS: "See causes", "overdue": "Show jobs"}
+"""What a link to the page says; else it says that it shows it."""
+
+
 class TroubleItem(Struct, frozen=True):
-    """A trouble: how bad it is, what it is, what to do about it, and where if there is a page for it."""
+    """A trouble: how bad it is, what it is, what to do about it, and where if there is a page for it.
+
+    `resume` is where a form goes that ends a pause; `name` is the definition or queue that it is about.
+    """
 
     tone: str
     text: str
     remedy: str
     href: str | None
     since: datetime | None = None
+    word: str = "Show"
+    resume: str | None = None
+    name: str = ""
 
 
 def troubles(symptoms: Iterable[Symptom]) -> list[TroubleItem]:
     """All troubles, those that need a person first."""
     items = [
         TroubleItem(
-            _tone(symptom), _sentence(symptom.what), _sentence(symptom.cure), _href(symptom), symptom.since
+            _tone(symptom),
+            _sentence(symptom.what),
+            _sentence(symptom.cure),
+            _href(symptom),
+            symptom.since,
+            _WORDS.get(symptom.kind, "Show"),
+            _resume(symptom),
+            symptom.definition or symptom.queue or "",
         )
         for symptom in symptoms
     ]
     return sorted(items, key=lambda item: item.tone != "bad")
+
+
+def _resume(symptom: Symptom) -> str | None:
+    if symptom.kind != "paused" or symptom.definition is not None or symptom.queue is None:
+        return None
+    return f"/ui/queues/{quote(symptom.queue, safe='')}/resume"
 
 
 def _tone(symptom: Symptom) -> str:

@@ -1,4 +1,4 @@
-// What pages gain with JavaScript: live updates, selection of many rows, copying, charts and shortcuts.
+// What pages gain with JavaScript: live updates, selection of many rows, copying and shortcuts.
 // Without it every page can be read, and every form works.
 (() => {
   "use strict";
@@ -17,7 +17,6 @@
   function toggleTheme() {
     root.dataset.theme = isDark() ? "light" : "dark";
     store("theme", root.dataset.theme);
-    drawCharts(true);
   }
 
   // ---- Live updates. The server only sends hints; the content is fetched again, at most once in `PAUSE`.
@@ -26,7 +25,9 @@
   const PAUSE = 300;
   const LOOK = 600;
   const POLL = 2000;
-  let source = null, polling = null, due = null, last = 0, isHeld = false;
+  // What the server works out for all viewers together is up to two seconds old: it is asked for once more after that.
+  const LATE = 2300;
+  let source = null, polling = null, due = null, late = null, last = 0, isHeld = false;
 
   function refresh() {
     due = null;
@@ -35,6 +36,8 @@
   }
   function hint() {
     if (due === null) due = setTimeout(refresh, Math.max(0, last + PAUSE - Date.now()));
+    clearTimeout(late);
+    late = setTimeout(refresh, LATE);
   }
   function follow() {
     stopFollowing();
@@ -53,7 +56,8 @@
     if (source) source.close();
     clearInterval(polling);
     clearTimeout(due);
-    source = polling = due = null;
+    clearTimeout(late);
+    source = polling = due = late = null;
   }
   function showLive() {
     const sign = one(".live");
@@ -61,7 +65,7 @@
     sign.hidden = !one("[data-region]");
     const is = isHeld ? "held" : source && source.readyState === EventSource.OPEN ? "on" : "off";
     sign.dataset.is = is;
-    sign.textContent = { held: "paused", on: "live", off: "connecting" }[is];
+    sign.textContent = { held: "Paused", on: "Live", off: "Connecting" }[is];
     sign.setAttribute("aria-pressed", String(!isHeld));
   }
   function toggleLive() {
@@ -76,10 +80,20 @@
     const [size, unit] = units.find(([size]) => seconds >= size) || [1, "s"];
     return `${Math.floor(seconds / size)} ${unit}`;
   }
+  function span(seconds) {
+    const sizes = [[86400, 3600, "d", "h"], [3600, 60, "h", "min"], [60, 1, "min", "s"]];
+    const found = sizes.find(([size]) => seconds >= size);
+    if (!found) return `${Math.floor(seconds)} s`;
+    const [size, part, unit, rest] = found;
+    const left = Math.floor((seconds % size) / part);
+    return `${Math.floor(seconds / size)} ${unit}${left ? ` ${left} ${rest}` : ""}`;
+  }
   function tick() {
     all("time[data-age]").forEach((time) => {
       const seconds = (Date.now() - Date.parse(time.dateTime)) / 1000;
-      time.textContent = seconds < 0 ? `in ${age(-seconds)}` : `${age(seconds)} ago`;
+      if (time.dataset.age === "bare") time.textContent = age(Math.max(seconds, 0));
+      else if (time.dataset.age === "span") time.textContent = span(Math.max(seconds, 0));
+      else time.textContent = seconds < 0 ? `in ${age(-seconds)}` : `${age(seconds)} ago`;
     });
   }
 
@@ -90,7 +104,7 @@
   function showChoice() {
     const form = one("form[data-choice]");
     const every = form && one("input[name=every]", form);
-    if (!every) return;
+    if (!form || !one("[data-bulk]", form)) return;
     const boxes = all("input[name=job]", form);
     boxes.forEach((box) => {
       box.checked = chosen.has(box.value);
@@ -100,10 +114,9 @@
     const onPage = boxes.filter((box) => box.checked).length;
     whole.checked = onPage === boxes.length;
     whole.indeterminate = onPage > 0 && onPage < boxes.length;
-    every.checked = isEvery;
-    one("[data-offer]", form).hidden = !(isEvery || whole.checked);
-    one("[data-count]", form).textContent = isEvery ? "all that match" : `${chosen.size} selected`;
-    all("button[name=act]", form).forEach((button) => { button.disabled = chosen.size === 0 && !isEvery; });
+    if (every) every.checked = isEvery;
+    one("[data-bulk]", form).hidden = chosen.size === 0 && !isEvery;
+    one("[data-count]", form).textContent = isEvery ? one("[data-every]", form).dataset.every : `${chosen.size} selected`;
   }
   function choose(box) {
     if (box.name === "every") isEvery = box.checked;
@@ -112,6 +125,11 @@
       boxes.forEach((row) => (box.checked ? chosen.add(row.value) : chosen.delete(row.value)));
       if (!box.checked) isEvery = false;
     }
+    showChoice();
+  }
+  function chooseNone() {
+    chosen.clear();
+    isEvery = false;
     showChoice();
   }
   function sendChoice(form) {
@@ -136,60 +154,21 @@
   // ---- Copying.
   async function copy(button) {
     const text = one(button.dataset.copy).textContent;
-    const was = button.textContent;
+    const word = one("span:last-child", button);
+    const was = word.textContent;
+    button.classList.add("done");
     try {
       await navigator.clipboard.writeText(text);
-      button.textContent = "copied";
+      word.textContent = "Copied";
     } catch {
       getSelection().selectAllChildren(one(button.dataset.copy));
-      button.textContent = "selected: press Ctrl-C";
+      word.textContent = "Selected: press Ctrl-C";
     }
-    setTimeout(() => { button.textContent = was; }, 1500);
+    setTimeout(() => { word.textContent = was; button.classList.remove("done"); }, 1500);
   }
-
-  // ---- Charts.
-  const charts = new Map();
-  const WHOLE = [...Array(12).keys()].flatMap((power) => [1, 2, 5].map((step) => step * 10 ** power));
-
-  function tone(name) {
-    const probe = Object.assign(document.createElement("i"), { className: "probe" });
-    probe.dataset.tone = name;
-    document.body.append(probe);
-    const colour = getComputedStyle(probe).color;
-    probe.remove();
-    return colour;
-  }
-  function drawCharts(anew = false) {
-    all(".chart[data-points]").forEach((place) => {
-      const { lines, data, unit } = JSON.parse(place.dataset.points);
-      let chart = charts.get(place.id);
-      if (chart && (anew || chart.root.parentElement !== place)) { chart.destroy(); charts.delete(place.id); chart = null; }
-      if (chart) return chart.setData(data);
-      const axis = { stroke: tone("muted"), grid: { stroke: tone("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
-      const clock = uPlot.fmtDate("{HH}:{mm}");
-      const inUtc = (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC");
-      charts.set(place.id, new uPlot({
-        width: place.clientWidth, height: place.clientHeight, legend: { show: false }, cursor: { y: false },
-        scales: { y: { range: (_, least, most) => [0, most || 1] } },
-        tzDate: inUtc,
-        axes: [{ ...axis, size: 28, values: (_, ticks) => ticks.map((value) => clock(inUtc(value))) }, { ...axis, size: 56, incrs: unit ? undefined : WHOLE, values: (_, ticks) => ticks.map((value) => `${+value.toPrecision(3)}${unit}`) }],
-        series: [{}, ...lines.map((line, place) => ({
-          label: line.label, stroke: tone(line.tone), width: 2, dash: line.dashed ? [4, 3] : undefined,
-          fill: line.fills ? tone(line.tone).replace("rgb(", "rgba(").replace(")", ", 0.14)") : undefined,
-          spanGaps: true,
-          // A line of only a few values would be hard to see.
-          points: { size: 5, show: data[place + 1].filter((value) => value !== null).length < 6 },
-        }))],
-      }, data, place));
-    });
-  }
-  new ResizeObserver(() => charts.forEach((chart) => {
-    const place = chart.root.parentElement;
-    if (place) chart.setSize({ width: place.clientWidth, height: place.clientHeight });
-  })).observe(root);
 
   // ---- Shortcuts.
-  const PAGES = { o: "/", j: "/ui/jobs", d: "/ui/dead-letters", s: "/ui/schedules", q: "/ui/queues", l: "/ui/limits", w: "/ui/workers", f: "/ui/definitions", h: "/ui/webhooks" };
+  const pages = (key) => one(`#pages a[data-key="${CSS.escape(key)}"]`);
   let isGoing = false;
 
   function step(by) {
@@ -202,8 +181,8 @@
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
     const wasGoing = isGoing;
     isGoing = event.key === "g";
-    if (wasGoing && PAGES[event.key]) location.assign(PAGES[event.key]);
-    else if (event.key === "/" && one("input[type=search]")) { event.preventDefault(); one("input[type=search]").focus(); }
+    if (wasGoing && pages(event.key)) location.assign(pages(event.key).href);
+    else if (event.key === "/" && one("#find")) { event.preventDefault(); one("#find").focus(); }
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
     else if (event.key === "x") {
@@ -214,13 +193,16 @@
     else if (event.key === "?") one("#keys").showModal();
   }
 
-  // On a phone the bar is wider than the page. (With scrollIntoView, Tab would start at the link.)
-  function showPlace() {
-    const link = one(".bar a[aria-current]");
-    if (!link) return;
-    const bar = link.closest("nav");
-    const [is, within] = [link.getBoundingClientRect(), bar.getBoundingClientRect()];
-    bar.scrollLeft += is.left - within.left - (within.width - is.width) / 2;
+  // ---- What has just been done rises at the foot of the window, and goes after a while unless it is looked at.
+  const SHOWN = 6000;
+
+  function showToasts() {
+    all("[data-toast]").forEach((toast) => {
+      toast.classList.replace("notice", "toast");
+      const isLookedAt = () => toast.matches(":hover, :focus-within");
+      const end = () => (isLookedAt() ? setTimeout(end, SHOWN) : toast.remove());
+      setTimeout(end, SHOWN);
+    });
   }
 
   document.addEventListener("keydown", press);
@@ -232,20 +214,19 @@
     const button = event.target.closest("button");
     if (!button) return;
     if (button.dataset.copy) copy(button);
+    else if (button.dataset.clear !== undefined) chooseNone();
     else if (button.matches(".live")) toggleLive();
     else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
   });
-  document.addEventListener("htmx:after:swap", () => { showChoice(); drawCharts(); tick(); showEnd(); });
+  document.addEventListener("htmx:after:swap", () => { showChoice(); tick(); showEnd(); });
   document.addEventListener("DOMContentLoaded", () => {
-    showPlace();
+    showToasts();
     showChoice();
-    drawCharts();
     tick();
     showEnd();
     setInterval(tick, 1000);
     setInterval(() => { if (one("[data-region][data-poll]") && !document.hidden && !isHeld) hint(); }, LOOK);
     follow();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(true));
 })();

@@ -142,10 +142,12 @@ class AppContext:
         spans: RequestSpans | None = None,
         logs: EventLog | None = None,
         lock_timeout: timedelta = LOCK_TIMEOUT,
+        deployment: str = "",
     ) -> None:
         """`is_ready` and `worker_metrics` are those of a worker in the same process, if there is one.
 
-        `lock_timeout` is the lease of workers over HTTP that send no heartbeats.
+        `lock_timeout` is the lease of workers over HTTP that send no heartbeats. `deployment` is the name of
+        this installation, which pages show.
         """
         self.client = client
         self.metrics = metrics or ApiMetrics()
@@ -154,6 +156,7 @@ class AppContext:
         self.logs = logs
         self.redaction = redaction
         self.lock_timeout = lock_timeout
+        self.deployment = deployment
         self.access: AccessStore = store
         self.flow_cache = client.flow_cache
         self.stopping = asyncio.Event()

@@ -1,6 +1,6 @@
 """Forms of pages: the text fields that a browser sends, strictly read as the form's type."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, get_origin
 from urllib.parse import parse_qsl
 
@@ -18,6 +18,12 @@ class Form(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class NoFields(Form, frozen=True, kw_only=True):
     """The form of a button without fields."""
+
+
+class AnyFields(Form, frozen=True, kw_only=True):
+    """A form whose fields depend on data: texts by name. Its handler says what is wrong, beside the field."""
+
+    fields: Mapping[str, Sequence[str]] = {}
 
 
 F = TypeVar("F", bound=Form)
@@ -41,6 +47,8 @@ def read_fields(raw: bytes) -> dict[str, list[str]]:
 
 def form_of(kind: type[F], fields: Mapping[str, list[str]]) -> F:
     """The fields as their form's type. Raises Refusal that names a field, or msgspec.ValidationError."""
+    if issubclass(kind, AnyFields):
+        return kind(fields=fields)
     types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     values: dict[str, Any] = {}
     for name, given in fields.items():

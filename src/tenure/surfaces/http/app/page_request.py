@@ -22,11 +22,19 @@ TOKEN = "csrf"  # noqa: S105
 _TOKEN_HEADER = "x-csrf-token"  # noqa: S105
 
 
+class PageCount(Struct, frozen=True):
+    """What on a page wants somebody, in a word or two, and how bad that is."""
+
+    text: str
+    tone: str
+
+
 class PageRequest(Struct, frozen=True, kw_only=True):
     """One request of a browser for a page.
 
     `url` is the path with its query; `csrf` is the token for forms; `admit` resolves the caller by a key, or
-    without one by the session, or raises Refusal.
+    without one by the session, or raises Refusal. `deployment` is the name of this installation, so that
+    nobody acts in the wrong window. `wanted` is what other pages want somebody for, by their paths.
     """
 
     request: UUID
@@ -36,6 +44,8 @@ class PageRequest(Struct, frozen=True, kw_only=True):
     session: str | None
     csrf: str
     admit: Callable[[str | None], Awaitable[Caller]]
+    deployment: str = ""
+    wanted: Mapping[str, PageCount] = {}
 
     @property
     def is_htmx(self) -> bool:

@@ -19,8 +19,10 @@ from tenure.surfaces.http.auth.authentication import Authenticator
 class BrowserSessions:
     """Reads the session of browser requests."""
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    def __init__(self, authenticator: Authenticator, deployment: str) -> None:
+        """`deployment` is the name that pages show."""
         self._authenticator = authenticator
+        self._deployment = deployment
         self._process_secret = secrets.token_urlsafe(32)
 
     def of(self, request: UUID, method: str, url: str, headers: Mapping[str, str], peer: str) -> PageRequest:
@@ -41,6 +43,7 @@ class BrowserSessions:
             session=session,
             csrf=hmac.digest((session or self._process_secret).encode(), b"csrf", "sha256").hex(),
             admit=admit,
+            deployment=self._deployment,
         )
 
 

@@ -78,7 +78,7 @@ def target(request: Request) -> str:
 
 def _told(which: str, body: RetentionBody | RetentionForAllBody | RetentionTrialBody) -> str:
     times = [
-        f"{part}={'-' if value is None else f'{value.total_seconds():g}s'}"
+        f"{part}={'-' if value is None else f'{value.total_seconds():.15g}s'}"
         for part, value in change_of(body).items()
     ]
     return " ".join([which, *times])

@@ -1,8 +1,5 @@
 """The control API's calls about schedules."""
 
-from datetime import UTC, datetime, timedelta
-from struct import pack
-
 from msgspec import UNSET
 
 from tenure.api.schedule_shapes import (
@@ -22,7 +19,7 @@ from tenure.api.schedule_shapes import (
 from tenure.core.errors import InvalidInput
 from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.model.states import State
-from tenure.core.schedule.schedule import KnownSchedule, ScheduleName, TickPlace
+from tenure.core.schedule.schedule import KnownSchedule, ScheduleName
 from tenure.core.values.bounds import named
 from tenure.surfaces.http.app import cursors
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -31,16 +28,11 @@ from tenure.surfaces.http.app.revisions import revision_in
 from tenure.surfaces.http.calls.intent import document
 from tenure.surfaces.http.calls.operate import USUAL_PAGE, reason_of
 from tenure.surfaces.http.calls.schedule_bodies import changed_schedule, new_schedule
-from tenure.surfaces.http.calls.schedule_names import place_in, place_of, refusals
+from tenure.surfaces.http.calls.schedule_names import place_in, place_of, refusals, tick_before, tick_cursor
 
 USUAL_COUNT = 10
 _PAGES = b"schedules"
 _TICKS = b"ticks"
-_PLACE = ">q"
-"""Where a page of ticks ends: the microsecond, doubled, and one more for a run by hand."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 async def create(context: AppContext, request: Request) -> Response:
@@ -147,14 +139,12 @@ async def ticks(context: AppContext, request: Request) -> Response:
     list_id = _TICKS + place_of(name)
     before = None
     if "cursor" in request.query:
-        before = _before(request.query["cursor"], list_id)
+        before = tick_before(request.query["cursor"], list_id)
     async with refusals():
         found = await context.client.schedules.ticks(name, before=before, limit=limit)
     cursor = None
     if len(found) == limit:
-        place = found[-1].tick.place
-        number = (place.at - _EPOCH) // _MICROSECOND * 2 + place.is_by_hand
-        cursor = cursors.write(pack(_PLACE, number), list_id)
+        cursor = tick_cursor(found[-1].tick.place, list_id)
     return Response(200, TickPage(items=tick_items(found, context.redaction), next_cursor=cursor))
 
 
@@ -183,15 +173,6 @@ def _namespace(request: Request) -> str:
     if own is not None and named not in {None, own}:
         raise Refusal("not-found", "there is no such namespace")
     return own or named or USUAL_NAMESPACE
-
-
-def _before(cursor: str, list_id: bytes) -> TickPlace:
-    [number] = cursors.read_numbers(cursor, list_id, _PLACE)
-    micros, is_by_hand = divmod(number, 2)
-    try:
-        return TickPlace(_EPOCH + micros * _MICROSECOND, bool(is_by_hand))
-    except OverflowError:
-        raise Refusal("invalid-cursor", "start again without a cursor") from None
 
 
 def _answer(

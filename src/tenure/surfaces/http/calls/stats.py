@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import structs
 
 from tenure.api.stats_views import DeadLetters, LatelyItem, SeriesItem, SpanItem, Stats, dead_group_item
-from tenure.engine.client.statistics import EndedSpan, Series
+from tenure.engine.figures.statistics import EndedSpan, Series
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 
 USUAL_GROUPS = 50

@@ -81,7 +81,7 @@ class Application:
         self._reference = reference
         self._body_budget = body_budget
         self._streams = streams
-        self._sessions = BrowserSessions(authenticator)
+        self._sessions = BrowserSessions(authenticator, context.deployment)
         # Shows browsers a page for an unknown path, where the server has pages at all.
         self._refuse = next((route.refuse for route in routes if route.refuse), None)
 

@@ -1,0 +1,1 @@
+"""Drawings for pages: where the bars and lines of a chart stand, in per cent of its room."""

@@ -1,0 +1,1 @@
+"""Forms: fields from the schema of params, and from what was sent in them the document."""

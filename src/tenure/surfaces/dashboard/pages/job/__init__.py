@@ -1,0 +1,1 @@
+"""One job in every state: each module collects what one part of its page shows."""

@@ -1,0 +1,1 @@
+"""Many jobs: the list with its search, and dead letters by cause."""
