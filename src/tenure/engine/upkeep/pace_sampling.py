@@ -15,6 +15,9 @@ _HOUR = timedelta(hours=1)
 
 async def sample_pace(store: Store) -> bool:
     """Record how many jobs ended and how long those of the last minute took, unless this minute has it."""
+    known = await store.paces(_MINUTE)
+    if known.minutes and known.now - known.minutes[-1].minute < _MINUTE:
+        return False
     recent = await store.recent()
     last = [end for end in recent.ends if end.at > recent.now - _MINUTE]
     counts = await store.counts(Filter())
