@@ -134,6 +134,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "change_schedule": lambda store: store.change_schedule(ON_RECORD, HOURLY, next_at=START),
     "schedule": lambda store: store.schedule(ON_RECORD.name),
     "schedules": lambda store: store.schedules(),
+    "next_schedules": lambda store: store.next_schedules(),
     "repetition": lambda store: store.repetition(str(JOB)),
     "repetitions": lambda store: store.repetitions("default", most=1),
     "announce_schedule": lambda store: store.announce_schedule(ON_RECORD.name, worker="a"),
