@@ -134,6 +134,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "change_schedule": lambda store: store.change_schedule(ON_RECORD, HOURLY, next_at=START),
     "schedule": lambda store: store.schedule(ON_RECORD.name),
     "schedules": lambda store: store.schedules(),
+    "next_schedules": lambda store: store.next_schedules(),
     "repetition": lambda store: store.repetition(str(JOB)),
     "repetitions": lambda store: store.repetitions("default", most=1),
     "announce_schedule": lambda store: store.announce_schedule(ON_RECORD.name, worker="a"),
@@ -142,6 +143,7 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "resume_schedule": lambda store: store.resume_schedule(ON_RECORD, next_at=START),
     "abort_schedule": lambda store: store.abort_schedule(ON_RECORD.name),
     "due_schedules": lambda store: store.due_schedules(),
+    "next_schedules": lambda store: store.next_schedules(),
     "fire": lambda store: store.fire([FIRING]),
     "trigger_schedule": lambda store: store.trigger_schedule(
         ON_RECORD.name, NewJob(definition="mail"), revision=1, is_open=False
