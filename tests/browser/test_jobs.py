@@ -40,6 +40,7 @@ async def test_words_and_pills_narrow_the_list(site: Site, page: Page) -> None:
     pills = page.get_by_role("navigation", name="States")
     await pills.get_by_role("link", name="cancelled 1").click()
     await expect(rows).to_have_count(1)
+    await page.wait_for_load_state()  # once the fonts are there, nothing moves
     await pills.get_by_role("link", name="queued 1").click()
     await expect(rows).to_contain_text("queued")
     await pills.get_by_role("link", name="All 2").click()
