@@ -177,6 +177,7 @@ async def _populated(address: str) -> dict[str, str]:
     return {
         "jobId": str(found.jobs[0].id),
         "key": NAMED.definition,
+        "version": "1",
         "definition": NAMED.definition,
         "queue": NAMED.queue,
         "tag": past.TAG,

@@ -23,8 +23,10 @@ def i58_every_event_is_told(book: Casebook) -> Iterator[Finding]:
     for life in book.hooks.values():
         for message, happened in life.owed.items():
             if message not in life.taken:
-                event = happened.entry.event
-                yield event.job, f"{_named(life)}: was never told that it {event.type} ({event.n})"
+                event, delivery = happened.entry.event, life.deliveries.get(message)
+                place = "is not on record" if delivery is None else f"is {delivery.state}"
+                said = f"was never told that it {event.type} ({event.n}), which {place}"
+                yield event.job, f"{_named(life)}: {said}"
         yield from _gone_untold(book, life)
 
 

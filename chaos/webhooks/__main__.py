@@ -30,7 +30,8 @@ def _tell(result: Result) -> Iterator[str]:
     )
     yield counted("harm", result.strikes)
     yield counted("acts", result.acts)
-    yield f"    {len(result.violations)} violations"
+    late = "" if result.quiet else ", and nothing more came before all was told"
+    yield f"    {len(result.violations)} violations{late}"
 
 
 PROGRAM = AimedProgram("webhooks", __doc__ or "", _flags, _setup, run, _tell)

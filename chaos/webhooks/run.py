@@ -54,8 +54,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     receivers: int = 3
     strike_every: float = 0.6
     act_every: float = 0.5
-    patience: float = 240.0
-    """Seconds after the last harm within which everything was told."""
+    patience: float = 90.0
+    """Seconds within which something more is told, after the last harm, until all is."""
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -71,6 +71,8 @@ class Result(Struct, frozen=True, kw_only=True):
     pruned: int
     strikes: dict[str, int]
     acts: dict[str, int]
+    quiet: bool
+    """Whether all was told: else nothing more came, although it was waited for."""
     violations: list[Violation]
 
 
@@ -124,6 +126,11 @@ class Stage:
     def refused(self) -> int:
         """How many requests were not taken."""
         return sum(not one.was_taken for one in self.receivers.log.read())
+
+    @property
+    def told(self) -> int:
+        """How many messages were taken."""
+        return len({(one.hook, one.message) for one in self.receivers.log.read() if one.was_taken})
 
     async def is_over(self) -> bool:
         """Whether all jobs have ended, and all is told and on record as such."""
@@ -200,7 +207,7 @@ async def _play(stage: Stage, began: datetime) -> None:
         await operator.create("busy")
         await load
         with suppress(TimeoutError):
-            async with asyncio.timeout(setup.patience / 4):
+            async with asyncio.timeout(setup.patience):
                 while stage.refused < LEAST_REFUSED:  # noqa: ASYNC110
                     await asyncio.sleep(LOOK_EVERY)
         for task in (*troubles, looking):
@@ -214,12 +221,18 @@ async def _play(stage: Stage, began: datetime) -> None:
     stage.crew.calm()
     stage.receivers.calm()
     await stage.crew.all_steady()
-    with suppress(TimeoutError):  # what is missing then is seen by the checker
-        async with asyncio.timeout(setup.patience):
-            while not await stage.is_over():
-                await operator.wake()
-                await operator.hurry()
-                await asyncio.sleep(LOOK_EVERY)
+    await _tell_the_rest(stage)
+
+
+async def _tell_the_rest(stage: Stage) -> None:
+    """Until all is told, or nothing more comes: what is missing then is seen by the checker."""
+    told, last = 0, time.monotonic()
+    while not await stage.is_over() and time.monotonic() - last < stage.setup.patience:
+        if stage.told > told:
+            told, last = stage.told, time.monotonic()
+        await stage.operator.wake()
+        await stage.operator.hurry()
+        await asyncio.sleep(LOOK_EVERY)
 
 
 def _terms(*, is_over: bool) -> Terms:
@@ -247,5 +260,6 @@ def _result(stage: Stage, found: Evidence, took: float) -> Result:
         pruned=stage.pruned,
         strikes=dict(stage.crew.strikes + stage.receivers.strikes),
         acts=dict(Counter(stage.operator.acts)),
+        quiet=found.terms.quiet,
         violations=checker.check(found),
     )

@@ -1,5 +1,6 @@
 """The list of jobs and one job in a browser: they follow what happens, and buttons do what they say."""
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID, uuid4
@@ -39,6 +40,7 @@ async def test_words_and_pills_narrow_the_list(site: Site, page: Page) -> None:
     pills = page.get_by_role("navigation", name="States")
     await pills.get_by_role("link", name="cancelled 1").click()
     await expect(rows).to_have_count(1)
+    await page.wait_for_load_state()  # once the fonts are there, nothing moves
     await pills.get_by_role("link", name="queued 1").click()
     await expect(rows).to_contain_text("queued")
     await pills.get_by_role("link", name="All 2").click()
@@ -188,6 +190,33 @@ async def test_a_job_is_seen_through_its_life(site: Site, page: Page) -> None:
     await expect(page.locator("#error")).to_contain_text("no such customer")
     await expect(page.locator("#params")).to_contain_text("[redacted]")
     await expect(page.locator("main")).not_to_contain_text("hunter2")
+
+
+async def test_a_refresh_leaves_alone_what_somebody_has_opened_and_typed(site: Site, page: Page) -> None:
+    definition, [job] = await enqueue(site)
+    [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
+    await settle(site.store, [recoverable(owned, after=timedelta(hours=1))])
+    await page.goto(f"/ui/jobs/{job}")
+    await page.locator("#history summary").click()
+    field = page.get_by_label("Run it at this time instead, in UTC")
+    await field.fill("2035-01-31T08:30")
+    await field.focus()
+    # The page looks by itself, and finds that this has changed.
+    await site.store.pause(PauseScope(definition=definition), by="ann")
+    await expect(page.locator("#why")).to_contain_text("is paused by ann")
+    await expect(field).to_have_value("2035-01-31T08:30")
+    await expect(field).to_be_focused()
+    await expect(page.locator("#history li").first).to_be_visible()
+
+    await page.goto("/ui/dead-letters")
+    words = page.get_by_label("Narrow the causes")
+    await words.fill("not found by any")
+    other, _ = await enqueue(site)
+    [dead] = await claim(site.store, worker="a", lines=[Line("default", other)])
+    await settle(site.store, [unrecoverable(dead)])
+    await expect(page.get_by_role("article", name=other)).to_be_visible()
+    await expect(words).to_have_value("not found by any")
+    await expect(words).to_be_focused()
 
 
 async def test_texts_that_somebody_chose_run_nowhere(site: Site, page: Page) -> None:

@@ -21,7 +21,8 @@ QUERIES = {
             "q=tag:{tag}&status=buried",
         ),
     ),
-    "/ui/jobs/{jobId}": ("", "events=0&attempts=0&log=0.0"),
+    "/ui/jobs/{jobId}": ("", "events=0&attempts=0&log=0.0", "trace=all&level=warnings"),
+    "/ui/dead-letters": ("", "order=most&within=day&q=no"),
     "/v1/jobs": ("", "status=failed", "tag={tag}", "queue={queue}", "fingerprint={fingerprint}"),
 }
 """Query strings, by path; other paths have none."""

@@ -19,7 +19,7 @@ def delete_alone(queue: Queue, receipt: str) -> None:
 
 
 if __name__ == "__main__":
-    Queue.delete_message = delete_alone  # type: ignore[method-assign]
+    Queue.delete_message = delete_alone  # type: ignore[method-assign, assignment]
     server = ThreadedMotoServer("127.0.0.1", int(sys.argv[1]), verbose=False)
     server.start()
     print(server.get_host_and_port()[1], flush=True)

@@ -18,7 +18,7 @@ def test_what_is_sent_while_another_message_is_removed_stays(monkeypatch: pytest
     queue = backend.create_queue("races", {})
     for body in ("first", "second"):
         backend.send_message("races", body)
-    first, second = (one.receipt_handle for one in backend.receive_message("races", 2, 0, 600))
+    first, second = (str(one.receipt_handle) for one in backend.receive_message("races", 2, 0, 600))
     is_within, goes_on = threading.Event(), threading.Event()
     had, looks = Message.had_receipt_handle, count(1)
 

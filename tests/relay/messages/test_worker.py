@@ -192,7 +192,7 @@ async def test_a_worker_that_gets_nothing_but_another_stores_messages_leaves_its
     """It is idle and they may be busy: it would take the same messages again and again."""
     monkeypatch.setattr(inbox, "AGAIN_AFTER", 3600.0)
     ours, theirs = await store.store_id(), uuid4()
-    named_again = Reminders(store, queue.url, list, lambda: True)
+    named_again = Reminders(store, queue.url, lambda _: None, lambda: True)
     reception = Reception(store, "a", queue.url)
     box = Inbox(queue.transport, ours, reception, named_again, lease_seconds=5, heartbeat_seconds=1)
     for stores, rest in (([theirs, theirs], 3600.0), ([theirs, ours], 0.0)):

@@ -1,6 +1,7 @@
 """The outlook: what a worker that has nothing to do may expect."""
 
-from tenure.core.model.lease import Line, Pulse
+from tenure.core.model.lease import Line, Presence, Pulse
+from tenure.core.reports.operations import WorkerInfo
 from tenure.core.reports.reading import Outlook
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
@@ -85,3 +86,29 @@ async def test_a_paused_line_keeps_nobody_awake(store: Store, clock: Clock) -> N
     await clock.advance(seconds(60))
     outlook = await store.outlook([MAIL])
     assert (outlook.waiting, outlook.next_resume) == (True, None)
+
+
+async def test_a_worker_that_looks_is_seen_and_told_to_drain(store: Store, clock: Clock) -> None:
+    """As by a heartbeat without leases; who does not say who looks is not seen."""
+    await store.enlist(WorkerInfo(id="a", host="here", pid=7, version="1", slots=4, lines=(MAIL,)))
+    [enlisted] = await store.workers()
+    now = await clock.advance(seconds(10))
+    assert not (await store.outlook([MAIL])).drain
+    [still] = await store.workers()
+    assert still.seen_at == enlisted.seen_at
+    assert not (await store.outlook([MAIL], Presence("a", True))).drain
+    [seen] = await store.workers()
+    assert (seen.seen_at, seen.is_ready) == (now, True)
+    await store.drain("a")
+    assert (await store.outlook([MAIL], Presence("a", False))).drain
+    assert not (await store.outlook([MAIL], Presence("stranger", True))).drain
+    [told] = await store.workers()
+    assert not told.is_ready
+
+
+async def test_the_last_minute_on_record_is_in_the_outlook(store: Store, clock: Clock) -> None:
+    assert (await store.outlook([])).paced is None
+    await clock.advance(seconds(90))
+    await store.note_pace(waits={}, runs={})
+    paced = (await store.outlook([])).paced
+    assert paced == (await store.paces(seconds(600))).minutes[-1].minute

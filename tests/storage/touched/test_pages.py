@@ -22,6 +22,7 @@ HOOK = NewWebhook(id=UUID(int=7), url="https://example.com/hook", events=("onEnd
 MESSAGE = "msg_1"
 NAMES = {
     "key": "mail",
+    "version": "1",
     "definition": "mail",
     "queue": "default",
     "tag": "red",

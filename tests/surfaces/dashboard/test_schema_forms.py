@@ -7,7 +7,14 @@ import pytest
 
 from tenure.core.values.documents import write
 from tenure.surfaces.dashboard.forms.posted import as_json, from_fields, from_json, name_of
-from tenure.surfaces.dashboard.forms.schema_fields import FieldGroup, FormField, Kind, Part, flat, form_of
+from tenure.surfaces.dashboard.forms.schema_fields import (
+    FieldGroup,
+    FieldKind,
+    FormField,
+    Part,
+    flat,
+    form_of,
+)
 
 ORDER = {
     "type": "object",
@@ -148,7 +155,7 @@ def test_what_no_fields_can_say_is_written_as_json(schema: Any) -> None:
 def test_a_schema_that_leads_to_itself_ends_in_a_field_for_json() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
     fields = list(flat(parts_of({"$ref": "#/$defs/Node", "$defs": {"Node": node}})))
-    assert [(field.path, field.kind) for field in fields] == [(("next",) * 3, Kind.JSON)]
+    assert [(field.path, field.kind) for field in fields] == [(("next",) * 3, FieldKind.JSON)]
 
 
 def test_names_of_any_characters_are_told_apart() -> None:

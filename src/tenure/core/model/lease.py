@@ -100,6 +100,13 @@ class Progress(PlainFields, Struct, frozen=True, omit_defaults=True):
             raise InvalidInput("message", "is over 1,000 characters, or contains NUL or a lone surrogate")
 
 
+class Presence(Struct, frozen=True):
+    """A worker that works under no lease, and whether it claims jobs and can start them."""
+
+    worker: str
+    ready: bool
+
+
 class Pulse(Struct, frozen=True, kw_only=True):
     """A worker's heartbeat: the leases it still works under, and their progress.
 

@@ -216,7 +216,8 @@ class Outlook(Struct, frozen=True):
 
     `next_resume` is when the first pause ends by itself, `next_tick` when a schedule fires. `owed` says that
     jobs of its lines have ended that `follow_up` would return. `next_delivery` is when a delivery to some
-    webhook may be tried; `has_cursor` says that there are webhooks, to which events are fanned out.
+    webhook may be tried; `has_cursor` says that there are webhooks, to which events are fanned out. `paced`
+    is the last minute whose pace is on record. `drain` tells the worker that looks to claim no more.
     """
 
     now: datetime
@@ -228,6 +229,8 @@ class Outlook(Struct, frozen=True):
     next_tick: datetime | None = None
     next_delivery: datetime | None = None
     has_cursor: bool = False
+    paced: datetime | None = None
+    drain: bool = False
 
 
 def _check_type(text: str) -> None:

@@ -6,11 +6,12 @@ Every duty may run on all workers at once: the store checks each step again.
 import math
 import time
 from collections.abc import Awaitable, Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import random
 
 from tenure.core.model.aside import JobsAside
 from tenure.core.model.job import StepTaken
+from tenure.core.model.lease import Presence
 from tenure.core.reports.reading import Outlook
 from tenure.core.signals import Announce, DutyDone, JobPutAside
 from tenure.engine.client.admission import Admission
@@ -24,8 +25,13 @@ from tenure.engine.upkeep.pace_sampling import sample_pace
 from tenure.storage.contract.store import Store
 
 TIDY_EVERY = 60.0
+TIDY_CALM = 600.0
+"""The same of a worker that has held nothing and heard of nothing since."""
+
 MEASURE_EVERY = 20.0
 """Seconds between checks whether this minute was measured already: how late measuring may begin."""
+
+MINUTE = timedelta(minutes=1)
 
 PRUNE_EVERY = 600.0
 PRUNE_ALL_EVERY = 86_400.0
@@ -38,14 +44,23 @@ GIVE_WAY = 0.01
 """Seconds between a hint and its look: the claim of the hinted job goes first."""
 
 OnOutlook = Callable[[Outlook], None]
+Present = Callable[[], Presence | None]
 
 PRUNE_SHARE = 0.1
 """The part of a worker's time that pruning takes while there is something to prune."""
 
 
+def is_nobody() -> Presence | None:
+    """What has no heartbeat of its own, such as a server, is not seen."""
+
+
+def ignore_outlook(outlook: Outlook) -> None:
+    """Do nothing with it: for processes that send no webhooks."""
+
+
 class Duties:
     """Does what is due. `on_arrival` runs when jobs stand in line, `on_owed_hooks` when hooks are owed,
-    and `on_outlook` after each look.
+    and `on_outlook` after each look. Where `present` names a worker, the look has it seen: `on_seen` runs.
 
     `has_hints` says whether hints of changes by other processes arrive. If so, it looks less often, and again
     after each hint, but at most once per poll.
@@ -61,6 +76,8 @@ class Duties:
         on_arrival: Callable[[], None],
         on_owed_hooks: Callable[[], Awaitable[object]],
         on_outlook: OnOutlook,
+        present: Present = is_nobody,
+        on_seen: OnOutlook = ignore_outlook,
     ) -> None:
         quota = Quota(store, config.max_queue_depth, config.max_namespace_jobs)
         self._firer = Firer(store, JobMaker(Admission(store, Registry()), quota), on_signal)
@@ -71,9 +88,14 @@ class Duties:
         self._on_arrival = on_arrival
         self._on_owed_hooks = on_owed_hooks
         self._on_outlook = on_outlook
+        self._present = present
+        self._on_seen = on_seen
+        self._has_stirred = True
+        self._paced_until = -math.inf
         self._looked_at = self._look_at = time.monotonic()
         # Random, so that workers that start together share the work.
         self._tidy_at = time.monotonic() + TIDY_EVERY * random()
+        self._tidied_at = -math.inf
         self._measure_at = time.monotonic() + MEASURE_EVERY * random()
         self._prune_at = time.monotonic() + PRUNE_EVERY * random()
         self._prune_all_at = time.monotonic() + PRUNE_ALL_EVERY * random()
@@ -82,6 +104,7 @@ class Duties:
 
     def look_sooner(self) -> bool:
         """Look sooner, as something has happened; returns whether the next look is now sooner."""
+        self._has_stirred = True
         before = self._look_at
         soonest = max(self._looked_at + self._config.poll_seconds, time.monotonic() + GIVE_WAY)
         self._look_at = min(before, soonest)
@@ -102,8 +125,14 @@ class Duties:
 
     async def _look(self) -> float:
         """Promote, reap and fire what is due; return seconds until the next look."""
-        outlook = await self._store.outlook(self._config.lines)
+        present = self._present()
+        outlook = await self._store.outlook(self._config.lines, present)
+        if present is not None:
+            self._on_seen(outlook)
         self._on_outlook(outlook)
+        self._has_stirred |= outlook.waiting or present is None
+        if outlook.paced is not None:
+            self._paced_until = time.monotonic() + (outlook.paced + MINUTE - outlook.now).total_seconds()
         if outlook.waiting:
             self._on_arrival()
         has_due, has_moved = await self._take_due_steps(outlook)
@@ -143,14 +172,21 @@ class Duties:
         """Fold totals, measure the pace and prune, each at its own interval."""
         now = time.monotonic()
         if now >= self._tidy_at:
-            await self._store.tidy()
-            self._tidy_at = now + TIDY_EVERY
+            await self._tidy(now)
         if now >= self._measure_at:
-            await sample_pace(self._store)
+            if now >= self._paced_until:
+                await sample_pace(self._store)
             self._measure_at = now + MEASURE_EVERY
         if now >= self._prune_at:
             await self._prune()
         return max(0.0, min(self._tidy_at, self._measure_at, self._prune_at) - time.monotonic())
+
+    async def _tidy(self, now: float) -> None:
+        if self._has_stirred or now >= self._tidied_at + TIDY_CALM:
+            self._has_stirred = False
+            await self._store.tidy()
+            self._tidied_at = now
+        self._tidy_at = now + TIDY_EVERY
 
     async def _prune(self) -> None:
         """Take one step of a walk over old jobs, or sometimes over all jobs."""
@@ -176,10 +212,6 @@ class Duties:
         if moved:
             self._on_signal(DutyDone(duty, tuple(moved)))
         return bool(moved)
-
-
-def ignore_outlook(outlook: Outlook) -> None:
-    """Do nothing with it: for processes that send no webhooks."""
 
 
 def _is_due(at: datetime | None, now: datetime) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from tenure.core.signals import Announce
 from tenure.engine.config import WorkerConfig
-from tenure.engine.upkeep.duties import Duties, OnOutlook, ignore_outlook
+from tenure.engine.upkeep.duties import Duties, OnOutlook, Present, ignore_outlook, is_nobody
 from tenure.engine.upkeep.loop import Loop
 from tenure.storage.contract.store import Store, Wakeups
 
@@ -24,6 +24,8 @@ class DutyLoops:
         on_arrival: Callable[[], None],
         on_owed_hooks: Callable[[], Awaitable[object]],
         on_outlook: OnOutlook = ignore_outlook,
+        present: Present = is_nobody,
+        on_seen: OnOutlook = ignore_outlook,
     ) -> None:
         """`on_loop_signal` gets loop failures, `on_signal` what they did; the rest is as in `Duties`."""
         self._store = store
@@ -36,6 +38,8 @@ class DutyLoops:
             on_arrival=on_arrival,
             on_owed_hooks=on_owed_hooks,
             on_outlook=on_outlook,
+            present=present,
+            on_seen=on_seen,
         )
         self._look = Loop("look", self._duties.look, on_loop_signal)
         self.loops = (

@@ -5,13 +5,15 @@ each attempt is halted, by this machine's monotonic clock, some time before its 
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from tenure.core.errors import DataRefused, InvalidInput, StoreRefused, StoreUnavailable
-from tenure.core.model.lease import Beat, Lease, Progress, Pulse
+from tenure.core.model.lease import Beat, Lease, Presence, Progress, Pulse
+from tenure.core.reports.reading import Outlook
 from tenure.core.signals import Announce, JobPutAside
 from tenure.engine.config import WorkerConfig
 from tenure.engine.worker.held_attempt import HeldAttempt
@@ -21,6 +23,9 @@ from tenure.storage.contract.store import Store
 
 TRIES_A_LEASE = 4
 """How many unanswered heartbeats fit into a lease."""
+
+EARLY, LATE = 0.9, 1.1
+"""A look at the outlook stands for the heartbeat of a worker without leases, so much sooner or later."""
 
 
 class Heartbeat:
@@ -44,10 +49,34 @@ class Heartbeat:
         self._on_drain = on_drain
         self._on_signal = on_signal
         self._sending = asyncio.Lock()
+        self._held_nothing = False
+        self._is_urgent = False
+        self._seen_at = -math.inf
+
+    def present(self) -> Presence | None:
+        """This worker, if a heartbeat is due and a look at the outlook may stand for it."""
+        is_due = time.monotonic() >= self._seen_at + EARLY * self._config.heartbeat_seconds
+        if not is_due or not self._held_nothing or self._held():
+            return None
+        return Presence(self._config.worker, self._is_ready())
+
+    def on_seen(self, outlook: Outlook) -> None:
+        """A look with `present` has been answered."""
+        self._seen_at = time.monotonic()
+        if outlook.drain:
+            self._on_drain()
+
+    def hurry(self) -> None:
+        """There may be news for this worker: the next beat must ask the store."""
+        self._is_urgent = True
 
     async def beat(self) -> float:
         """Prolong every lease; stop attempts that are lost or cancelled."""
-        held = {attempt.lease: attempt for pool in self._pools for attempt in pool.held()}
+        held = self._held()
+        rest = self._seen_at + LATE * self._config.heartbeat_seconds - time.monotonic()
+        if rest > 0 and self._held_nothing and not held and not self._is_urgent:
+            return rest
+        self._is_urgent = False
         progress = {
             lease: attempt.unsent_progress
             for lease, attempt in held.items()
@@ -69,7 +98,11 @@ class Heartbeat:
         if beat.drain:
             self._on_drain()
         await self._strand(beat.lost)
+        self._held_nothing = not held
         return self._config.heartbeat_seconds
+
+    def _held(self) -> dict[Lease, HeldAttempt]:
+        return {attempt.lease: attempt for pool in self._pools for attempt in pool.held()}
 
     async def _strand(self, lost: Collection[Lease]) -> None:
         """Report leases whose rows are gone: no worker would ever get their jobs."""

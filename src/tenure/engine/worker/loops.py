@@ -113,6 +113,8 @@ class WorkerLoops:
             on_arrival=self._on_arrival,
             on_owed_hooks=self._on_owed_hooks,
             on_outlook=on_outlook,
+            present=self._heartbeat.present,
+            on_seen=self._heartbeat.on_seen,
         )
         return (
             *(claimer.loop for claimer in self._claimers),
@@ -200,6 +202,7 @@ class WorkerLoops:
                 loop.hurry()
 
     def _beat_now(self) -> None:
+        self._heartbeat.hurry()
         self._heartbeats.poke()
 
     async def _send_progress(self, ended: Sequence[HeldAttempt]) -> None:

@@ -25,7 +25,7 @@ from typing import Protocol
 from uuid import UUID
 
 from tenure.core.model.job import Enqueued, JobStanding, KeysTaken, NewJob, StepTaken
-from tenure.core.model.lease import Beat, Lease, Line, Order, Pulse
+from tenure.core.model.lease import Beat, Lease, Line, Order, Presence, Pulse
 from tenure.core.model.outcome import Report, Settled
 from tenure.core.model.states import UNFINISHED, State
 from tenure.core.model.trail import LogLine, Note, Recorded, Trail
@@ -332,8 +332,11 @@ class Store(
         registered with hooks: a worker that serves it runs them.
         """
 
-    async def outlook(self, lines: Collection[Line]) -> Outlook:
-        """When the next work is due, at the cost of a few look-ups: for a worker that is idle."""
+    async def outlook(self, lines: Collection[Line], present: Presence | None = None) -> Outlook:
+        """When the next work is due, at the cost of a few look-ups: for a worker that is idle.
+
+        `present` says which one it is: as good as a heartbeat without leases, at the cost of a commit.
+        """
 
     def listen(
         self, *, endings: bool = False, stops: bool = False, changes: bool = False

@@ -76,6 +76,8 @@ def outlook_from(row: Row) -> Outlook:
         owed=bool(row["owed"]),
         next_delivery=row["next_delivery_at"],
         has_cursor=bool(row["has_cursor"]),
+        paced=row["paced_at"],
+        drain=bool(row["drain"]),
     )
 
 

@@ -8,11 +8,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from tenure.core.errors import DataRefused
 from tenure.core.model.job import JobStanding, StepTaken, check_time
-from tenure.core.model.lease import Beat, Lease, Line, Pulse
+from tenure.core.model.lease import Beat, Lease, Line, Presence, Pulse
 from tenure.core.model.outcome import Settled
 from tenure.core.model.states import UNFINISHED, State
+from tenure.core.reports.reading import Outlook
 from tenure.core.values.bounds import LARGEST_BATCH, MOST_HAND_BACKS, printable, whole
 from tenure.core.values.text import storable
 from tenure.storage.mapping import values
@@ -115,6 +118,13 @@ class SqliteStore(
             actor=storable(actor),
         )
         return values.standings(ids, answer)
+
+    async def outlook(self, lines: Collection[Line], present: Presence | None = None) -> Outlook:
+        drain = False
+        if present is not None:
+            pulse = Pulse(worker=present.worker, leases=(), ready=present.ready)
+            drain = (await self.heartbeat(pulse)).drain
+        return replace(await self._look_out(lines), drain=drain)
 
     async def heartbeat(self, pulse: Pulse) -> Beat:
         held = sorted(set(pulse.leases))

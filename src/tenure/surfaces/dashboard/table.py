@@ -13,7 +13,7 @@ from tenure.surfaces.dashboard.actions import (
     webhook_buttons,
     webhook_form,
 )
-from tenure.surfaces.dashboard.definitions import listing, one, policy_form, retention, start_job
+from tenure.surfaces.dashboard.definitions import all_definitions, one, policy_form, retention, start_job
 from tenure.surfaces.dashboard.forms import pause_forms
 from tenure.surfaces.dashboard.frame import framed
 from tenure.surfaces.dashboard.pages import (
@@ -276,7 +276,7 @@ PAGES = (
     ),
     page("/ui/workers", handler=workers.workers, summary="Workers"),
     action("/ui/workers/{workerId}/drain", handler=workers.drain, summary="Drain a worker", form=NoFields),
-    page("/ui/definitions", handler=listing.definitions, summary="Definitions", is_namespaced=True),
+    page("/ui/definitions", handler=all_definitions.definitions, summary="Definitions", is_namespaced=True),
     page("/ui/keys", handler=keys.keys, summary="Keys and the audit log", scope="admin", parameters=OF_KEYS),
     page(
         "/ui/keys/{keyId}/revoke", handler=keys.sure, summary="What it means to revoke a key", scope="admin"
@@ -291,7 +291,7 @@ PAGES = (
     ),
     action(
         "/ui/retention",
-        handler=listing.set_retention,
+        handler=all_definitions.set_retention,
         target=retention.target,
         summary="Set how long finished jobs are kept",
         form=retention.RetentionForm,
@@ -325,13 +325,13 @@ PAGES = (
     ),
     action(
         "/ui/definitions/{key}/pause",
-        handler=listing.pause,
+        handler=all_definitions.pause,
         summary="Pause a definition",
         form=pause_forms.DefinitionPauseForm,
     ),
     action(
         "/ui/definitions/{key}/resume",
-        handler=listing.resume,
+        handler=all_definitions.resume,
         summary="Resume a definition",
         form=pause_forms.ScopeForm,
     ),

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from tenure.core.model.states import State
-from tenure.engine.client import statistics
+from tenure.engine.figures import statistics
 from tenure.storage.contract.store import Store
 from tests.storage.clock import START, Clock
 from tests.storage.verbs import claim, enqueue_one, seconds, settle, succeeded, unrecoverable

@@ -1,5 +1,12 @@
 -- What is to come, by the first entry of each index: for a worker that has nothing to do. Timers of kinds that are a newer
 -- version's do not count, nor what this process cannot read of schedules and webhooks: it would look again and again.
+-- A worker that is named is seen by that, and told whether it is to claim no more.
+WITH
+seen AS (
+    UPDATE tenure.worker SET seen_at = tenure.now(), is_ready = :ready::boolean
+     WHERE id = :worker::text
+    RETURNING drain_requested_at IS NOT NULL AS drain
+)
 SELECT tenure.now() AS now_at,
        EXISTS (SELECT FROM unnest(:queues::text[], :definitions::text[], :versions::integer[])
                            AS served (queue, definition, version)
@@ -48,4 +55,6 @@ SELECT tenure.now() AS now_at,
                                       ORDER BY next_at LIMIT :at_once::integer) few) held
          WHERE paused_at IS NULL
            AND (id, spec) NOT IN (SELECT * FROM unnest(:left_webhooks::uuid[], :left_specs::text[]))) AS next_delivery_at,
-       EXISTS (SELECT FROM tenure.webhook) AS has_cursor;
+       EXISTS (SELECT FROM tenure.webhook) AS has_cursor,
+       (SELECT minute_at FROM tenure.pace ORDER BY minute_at DESC LIMIT 1) AS paced_at,
+       (SELECT drain FROM seen) AS drain;

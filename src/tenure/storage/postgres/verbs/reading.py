@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tenure.core.errors import PositionGone
 from tenure.core.model.job import Event, Job
-from tenure.core.model.lease import Line
+from tenure.core.model.lease import Line, Presence
 from tenure.core.model.limit import LimitPage, LimitUse
 from tenure.core.model.outcome import Attempt
 from tenure.core.model.states import State
@@ -158,9 +158,10 @@ class Reading(Database):
         whole("limit", limit, 1, LARGEST_FEED)
         return reading.recent_from(await self._pool.run("recent", limit=limit))
 
-    async def outlook(self, lines: Collection[Line]) -> Outlook:
+    async def outlook(self, lines: Collection[Line], present: Presence | None = None) -> Outlook:
         named = {**rows.lines(lines), **self._left_alone.columns(), **reading.AT_ONCE}
         named |= self._left_webhooks.columns()
+        named |= {"worker": present and present.worker, "ready": present and present.ready}
         [row] = await self._pool.run("outlook", **named)
         return reading.outlook_from(row)
 

@@ -64,4 +64,6 @@ SELECT :now AS now_at,
           FROM tenure_webhook webhook
          WHERE paused_at IS NULL
            AND (id, spec) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(:left))) AS next_delivery_at,
-       EXISTS (SELECT 1 FROM tenure_webhook) AS has_cursor;
+       EXISTS (SELECT 1 FROM tenure_webhook) AS has_cursor,
+       (SELECT max(minute_at) FROM tenure_pace) AS paced_at,
+       false AS drain;

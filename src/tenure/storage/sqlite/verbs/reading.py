@@ -158,7 +158,7 @@ class Reading(Database):
         whole("limit", limit, 1, LARGEST_FEED)
         return reading.recent_from(await self._read("recent", lambda row: row, limit=limit))
 
-    async def outlook(self, lines: Collection[Line]) -> Outlook:
+    async def _look_out(self, lines: Collection[Line]) -> Outlook:
         [outlook] = await self._read(
             "outlook",
             reading.outlook_from,

@@ -13,7 +13,7 @@ from tenure.core.model.job import USUAL_NAMESPACE
 from tenure.core.schedule.schedule import NewSchedule, Schedule
 from tenure.core.values.documents import Document
 from tenure.engine.schedules.schedules import ScheduleTaken
-from tenure.surfaces.dashboard.forms.reading import Reading, indented
+from tenure.surfaces.dashboard.forms.reading import FieldReading, indented
 from tenure.surfaces.dashboard.forms.shown import Sent, ShownField
 from tenure.surfaces.dashboard.pages.addresses import SCHEDULES, schedule_address
 from tenure.surfaces.dashboard.pages.schedules import name_in
@@ -68,7 +68,7 @@ async def new(context: AppContext, request: Request) -> Response:
 
 async def create(context: AppContext, request: Request) -> Response:
     """Record a schedule, or show what is wrong in its form."""
-    reading = Reading(request.body.fields)
+    reading = FieldReading(request.body.fields)
     reading.require("name", "write one, such as report.nightly")
     try:
         asked = await _asked(context, request, reading)
@@ -91,7 +91,7 @@ async def edit(context: AppContext, request: Request) -> Response:
 
 async def change(context: AppContext, request: Request) -> Response:
     """Change a schedule, or show what is wrong in its form."""
-    reading = Reading(request.body.fields)
+    reading = FieldReading(request.body.fields)
     async with refusals():
         known = await context.client.schedules.get(name_in(request))
     revision = reading.whole("revision") or 0
@@ -111,11 +111,11 @@ async def change(context: AppContext, request: Request) -> Response:
 
 def target(request: Request) -> str:
     """The name of the schedule that is created, for the audit log."""
-    return Reading(request.body.fields).text("name") or ""
+    return FieldReading(request.body.fields).text("name") or ""
 
 
 async def _asked(
-    context: AppContext, request: Request, reading: Reading, known: Schedule | None = None
+    context: AppContext, request: Request, reading: FieldReading, known: Schedule | None = None
 ) -> NewSchedule | None:
     """The schedule that the form describes; None if something in it is wrong. Raises InvalidInput."""
     reading.require("definition", "choose what it starts")
@@ -144,7 +144,7 @@ async def _asked(
     return structs.replace(asked, job=job, source=known.asked.source, is_paused=known.asked.is_paused)
 
 
-def _values(reading: Reading) -> dict[str, Any]:
+def _values(reading: FieldReading) -> dict[str, Any]:
     starts, ends = reading.moment("starts"), reading.moment("ends")
     found = {
         "definitionKey": reading.text("definition"),

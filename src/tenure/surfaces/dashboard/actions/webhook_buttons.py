@@ -4,7 +4,7 @@ from tenure.api.webhook_shapes import IN_CLEAR
 from tenure.core.errors import InvalidInput
 from tenure.engine.webhooks.webhooks import MadeSecret
 from tenure.surfaces.dashboard.forms.browser_time import browser_time
-from tenure.surfaces.dashboard.forms.shown import Returned
+from tenure.surfaces.dashboard.forms.shown import ReturnedForm
 from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
 from tenure.surfaces.dashboard.pages.webhooks import page_of
 from tenure.surfaces.dashboard.renderer import render, see_other
@@ -84,7 +84,7 @@ async def redeliver_since(context: AppContext, request: Request) -> Response:
         async with refusals():
             await context.client.webhooks.redeliver_since(known.id, since)
     except InvalidInput as error:
-        return await page_of(context, request, Returned.refused("again", form, error), status=422)
+        return await page_of(context, request, ReturnedForm.refused("again", form, error), status=422)
     return see_other(webhook_address(known.id))
 
 

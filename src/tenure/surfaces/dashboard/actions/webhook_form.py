@@ -10,7 +10,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.webhooks.address import host_in
 from tenure.core.webhooks.webhook import GROUPS, Webhook
 from tenure.surfaces.dashboard.actions.webhook_buttons import secret_page
-from tenure.surfaces.dashboard.forms.reading import Reading
+from tenure.surfaces.dashboard.forms.reading import FieldReading
 from tenure.surfaces.dashboard.forms.shown import Sent, ShownField
 from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
 from tenure.surfaces.dashboard.renderer import render, see_other
@@ -45,7 +45,7 @@ async def new(_context: AppContext, request: Request) -> Response:
 
 async def create(context: AppContext, request: Request) -> Response:
     """Record a webhook and show its secret, this once; or show what is wrong in its form."""
-    reading = Reading(request.body.fields)
+    reading = FieldReading(request.body.fields)
     body = _body(reading)
     if body is not None:
         try:
@@ -69,7 +69,7 @@ async def edit(context: AppContext, request: Request) -> Response:
 async def change(context: AppContext, request: Request) -> Response:
     """Change a webhook, or show what is wrong in its form."""
     known = await webhook_of(context, request)
-    reading = Reading(request.body.fields)
+    reading = FieldReading(request.body.fields)
     body = _body(reading, known)
     if body is not None:
         try:
@@ -87,10 +87,10 @@ async def change(context: AppContext, request: Request) -> Response:
 
 def target(request: Request) -> str:
     """The host that a webhook is created for, for the audit log: the rest of the URL may be a secret."""
-    return host_in(Reading(request.body.fields).text("url") or "")
+    return host_in(FieldReading(request.body.fields).text("url") or "")
 
 
-def _body(reading: Reading, known: Webhook | None = None) -> NewWebhookBody | None:
+def _body(reading: FieldReading, known: Webhook | None = None) -> NewWebhookBody | None:
     """What the form asks for; None if something in it is wrong."""
     url = reading.text("url") or (known and known.asked.url)
     if url is None:

@@ -16,7 +16,7 @@ from tenure.surfaces.dashboard.definitions import measured, policy
 from tenure.surfaces.dashboard.figures.charts import duration_chart, ended_chart
 from tenure.surfaces.dashboard.forms.posted import AS_JSON
 from tenure.surfaces.dashboard.forms.schema_fields import form_of
-from tenure.surfaces.dashboard.forms.shown import Returned, Sent, ShownField, ShownGroup, shown
+from tenure.surfaces.dashboard.forms.shown import ReturnedForm, Sent, ShownField, ShownGroup, shown
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -25,7 +25,7 @@ PERIOD_WORDS = {"hour": "1 hour", "day": "24 hours", "week": "7 days"}
 USUAL_PERIOD = "day"
 MOST_NAMED = 5
 LARGEST_SHOWN = 65_536
-NOT_RETURNED = Returned()
+NOT_RETURNED = ReturnedForm()
 
 
 class Version(Struct, frozen=True):
@@ -55,7 +55,7 @@ async def definition(context: AppContext, request: Request) -> Response:
     return await page_of(context, request, [newest, *older], form)
 
 
-async def again(context: AppContext, request: Request, returned: Returned) -> Response:
+async def again(context: AppContext, request: Request, returned: ReturnedForm) -> Response:
     """The page with a small form that came back."""
     found = await versions_of(context, request)
     form = start_form(found[0], Sent(), Sent(), is_json=False)
@@ -99,7 +99,7 @@ async def page_of(
     found: Sequence[Defined],
     form: StartForm,
     *,
-    returned: Returned = NOT_RETURNED,
+    returned: ReturnedForm = NOT_RETURNED,
     status: int = 200,
 ) -> Response:
     """The page with a form, which may have come back."""

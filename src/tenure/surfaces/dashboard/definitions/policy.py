@@ -7,18 +7,10 @@ from typing import Any
 from msgspec import Struct
 
 from tenure.api.definition_views import Defined, parts_of
+from tenure.core.model.lanes import LANES
 from tenure.core.model.policy import OnLost
 from tenure.core.reports.retention import RetentionPolicy
 from tenure.surfaces.dashboard.formats import size, span
-
-LANES = {
-    "process": "a fresh process for each attempt",
-    "warm": "warm process",
-    "async": "shared process, on an event loop",
-    "thread": "shared process, in a thread",
-    "command": "a program",
-    "spawn": "a new interpreter for each attempt",
-}
 
 
 class PolicyRow(Struct, frozen=True):
@@ -88,7 +80,7 @@ def _fixed(defined: Defined) -> list[PolicyRow]:
     }
     return [
         PolicyRow("When its worker is lost", lost),
-        PolicyRow("Isolation", LANES.get(spec.lane, spec.lane)),
+        PolicyRow("Isolation", LANES[spec.lane].isolation if spec.lane in LANES else spec.lane),
         PolicyRow("Queue", spec.queue),
         *(PolicyRow(name, value) for name, value in optional.items() if value),
     ]

@@ -3,7 +3,7 @@
 from tenure.api.definition_views import PARTS, Defined, override_of, parts_of, shown
 from tenure.core.errors import InvalidInput
 from tenure.surfaces.dashboard.definitions.one import versions_of
-from tenure.surfaces.dashboard.forms.reading import Reading
+from tenure.surfaces.dashboard.forms.reading import FieldReading
 from tenure.surfaces.dashboard.forms.shown import Sent
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
@@ -35,7 +35,7 @@ async def form(context: AppContext, request: Request) -> Response:
 async def change(context: AppContext, request: Request) -> Response:
     """Set the parts that are filled in, and take back those that are blank."""
     defined = await _version(context, request)
-    reading = Reading(request.body.fields)
+    reading = FieldReading(request.body.fields)
     counts = {name: reading.whole(name) for name in ("priority", "max-attempts")}
     times = {name: reading.seconds(name) for name in PARTS if name not in counts}
     wanted = {name: value for name, value in {**counts, **times}.items() if value is not None}
@@ -50,7 +50,7 @@ async def change(context: AppContext, request: Request) -> Response:
 
 def target(request: Request) -> str:
     """What is set, for the audit log."""
-    fields = Reading(request.body.fields)
+    fields = FieldReading(request.body.fields)
     said = [f"{name}={fields.text(name) or '-'}" for name in TITLES]
     return " ".join([f"{request.path['key']}@{request.path['version']}", *said])
 

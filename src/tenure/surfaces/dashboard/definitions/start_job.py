@@ -17,7 +17,7 @@ from tenure.surfaces.dashboard.forms.posted import (
     names_of,
     place_of,
 )
-from tenure.surfaces.dashboard.forms.reading import Reading
+from tenure.surfaces.dashboard.forms.reading import FieldReading
 from tenure.surfaces.dashboard.forms.schema_fields import form_of
 from tenure.surfaces.dashboard.forms.shown import Sent
 from tenure.surfaces.dashboard.pages.addresses import job_address
@@ -42,7 +42,7 @@ async def start(context: AppContext, request: Request) -> Response:
     """Start a job, or show the form again with what is wrong; with `as` the same form in its other shape."""
     found = await versions_of(context, request)
     defined, fields = found[0], request.body.fields
-    options = Reading({name: texts for name, texts in fields.items() if name in OPTIONS})
+    options = FieldReading({name: texts for name, texts in fields.items() if name in OPTIONS})
     values = {name: texts[0] for name, texts in fields.items() if name == AS_JSON or name.startswith(_FIELDS)}
     parts = form_of(defined.spec.params_schema)
     is_json = AS_JSON in fields or "as_json" in fields or parts is None
@@ -72,7 +72,7 @@ async def start(context: AppContext, request: Request) -> Response:
     return await page_of(context, request, found, form, status=422)
 
 
-def _job(defined: Defined, posted: Posted, options: Reading, request: Request) -> NewJob | None:
+def _job(defined: Defined, posted: Posted, options: FieldReading, request: Request) -> NewJob | None:
     """The job that the form asks for; None if something in it is wrong."""
     priority, delay = options.whole("priority"), options.seconds("delay")
     if options.problems or posted.document is None:

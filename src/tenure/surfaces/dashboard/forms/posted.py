@@ -14,7 +14,7 @@ from tenure.core.errors import InvalidInput, InvalidJson
 from tenure.core.values.document_faults import MOST_DIGITS
 from tenure.core.values.documents import EMPTY, Document, check, read
 from tenure.surfaces.dashboard.forms.browser_time import browser_time
-from tenure.surfaces.dashboard.forms.schema_fields import FieldGroup, FormField, Kind, Part, flat
+from tenure.surfaces.dashboard.forms.schema_fields import FieldGroup, FieldKind, FormField, Part, flat
 
 PREFIX = "p"
 """Begins the names of fields for params: what follows is a pointer."""
@@ -105,7 +105,7 @@ def _members(
             continue
         name = name_of(part)
         text = values.get(name, "")
-        if not text.strip() and (part.kind is not Kind.TEXT or not text):
+        if not text.strip() and (part.kind is not FieldKind.TEXT or not text):
             if part.is_required and part.is_nullable:
                 found[part.label] = None
             elif part.is_required:
@@ -124,20 +124,20 @@ def _value(field: FormField, text: str) -> Any:
     """The value of one field. Raises InvalidInput with what to write instead."""
     short = text.strip()
     match field.kind:
-        case Kind.TEXT:
+        case FieldKind.TEXT:
             return text
-        case Kind.WHOLE:
+        case FieldKind.WHOLE:
             return _number(short, _WHOLE, "is not a whole number", "42")
-        case Kind.DECIMAL:
+        case FieldKind.DECIMAL:
             return _number(short, _DECIMAL, "is not a decimal number", "129.90")
-        case Kind.MOMENT:
+        case FieldKind.MOMENT:
             at = browser_time(field.name, short)
             return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-        case Kind.CHOICE | Kind.YES_NO:
+        case FieldKind.CHOICE | FieldKind.YES_NO:
             if short not in dict(field.choices):
                 raise InvalidInput(field.name, "is none of the choices", "choose one of them")
             return Raw(short.encode())
-        case Kind.JSON:
+        case FieldKind.JSON:
             return _json(field.name, short)
 
 
@@ -169,11 +169,11 @@ def _json(name: str, text: str) -> Raw:
 
 
 _REMEDIES = {
-    Kind.WHOLE: "write digits, such as 42",
-    Kind.DECIMAL: "write a number, such as 129.90",
-    Kind.TEXT: "write a text",
-    Kind.CHOICE: "choose one",
-    Kind.YES_NO: "choose yes or no",
-    Kind.MOMENT: "write a time, such as 2026-01-31T09:30",
-    Kind.JSON: "write JSON, such as []",
+    FieldKind.WHOLE: "write digits, such as 42",
+    FieldKind.DECIMAL: "write a number, such as 129.90",
+    FieldKind.TEXT: "write a text",
+    FieldKind.CHOICE: "choose one",
+    FieldKind.YES_NO: "choose yes or no",
+    FieldKind.MOMENT: "write a time, such as 2026-01-31T09:30",
+    FieldKind.JSON: "write JSON, such as []",
 }

@@ -22,7 +22,7 @@ _BOUND = re.compile(r"(length )?(>=|<=) ([0-9.-]+)")
 _NAMES = re.compile(r"[,\s]+")
 
 
-class Reading:
+class FieldReading:
     """The texts of one form. A blank field is absent; what is wrong stands in `problems` by its name."""
 
     def __init__(self, fields: Mapping[str, Sequence[str]]) -> None:

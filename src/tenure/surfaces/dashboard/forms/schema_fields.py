@@ -29,7 +29,7 @@ _OF_OBJECTS = frozenset({"properties", "required", "additionalProperties", "$def
 _PLAIN = frozenset({"type", "title", "description", "default", "examples", "deprecated", "readOnly"})
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """How a field is filled in."""
 
     WHOLE = "whole number"
@@ -49,7 +49,7 @@ class FormField(Struct, frozen=True, kw_only=True):
     """
 
     path: tuple[str, ...]
-    kind: Kind
+    kind: FieldKind
     is_required: bool
     is_nullable: bool = False
     choices: Sequence[tuple[str, str]] = ()
@@ -69,7 +69,7 @@ class FormField(Struct, frozen=True, kw_only=True):
     @property
     def hint(self) -> str:
         """What may be given, and whether it must be."""
-        kind = f"{self.kind} {len(self.choices)}" if self.kind is Kind.CHOICE else str(self.kind)
+        kind = f"{self.kind} {len(self.choices)}" if self.kind is FieldKind.CHOICE else str(self.kind)
         if self.default is not None:
             return f"{kind}, default {self.default}"
         if self.is_required:
@@ -101,7 +101,7 @@ Part = FormField | FieldGroup
 def form_of(schema: Document) -> Sequence[Part] | None:
     """The fields for params of this schema; None where they are to be written as JSON."""
     root = json.loads(schema)
-    parts = _Reading(root).members(root, (), is_required=True)
+    parts = _SchemaReader(root).members(root, (), is_required=True)
     return parts if parts and len(list(flat(parts))) <= MOST_FIELDS else None
 
 
@@ -114,7 +114,7 @@ def flat(parts: Sequence[Part]) -> Iterator[FormField]:
             yield part
 
 
-class _Reading:
+class _SchemaReader:
     """Reads one schema; references lead to its own definitions."""
 
     def __init__(self, root: Any) -> None:
@@ -194,23 +194,23 @@ def _is_plain(node: dict[str, Any], word: str) -> bool:
     return word in node and not node.keys() - _PLAIN - {word}
 
 
-def _kind_of(known: Mapping[str, Any]) -> tuple[Kind, Sequence[tuple[str, str]]]:
+def _kind_of(known: Mapping[str, Any]) -> tuple[FieldKind, Sequence[tuple[str, str]]]:
     values = [known["const"]] if "const" in known else known.get("enum")
     if isinstance(values, list) and 0 < len(values) <= MOST_CHOICES:
-        return Kind.CHOICE, [(json.dumps(one), _said(one)) for one in values]
+        return FieldKind.CHOICE, [(json.dumps(one), _said(one)) for one in values]
     match known.get("type"), known.get("format"):
         case "integer", _:
-            return Kind.WHOLE, ()
+            return FieldKind.WHOLE, ()
         case "number", _:
-            return Kind.DECIMAL, ()
+            return FieldKind.DECIMAL, ()
         case "boolean", _:
-            return Kind.YES_NO, (("true", "yes"), ("false", "no"))
+            return FieldKind.YES_NO, (("true", "yes"), ("false", "no"))
         case "string", "date-time":
-            return Kind.MOMENT, ()
+            return FieldKind.MOMENT, ()
         case "string", _:
-            return Kind.TEXT, ()
+            return FieldKind.TEXT, ()
         case _:
-            return Kind.JSON, ()
+            return FieldKind.JSON, ()
 
 
 def _default_of(node: Any, known: Mapping[str, Any]) -> str | None:

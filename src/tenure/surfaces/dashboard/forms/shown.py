@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from tenure.core.errors import InvalidInput
 from tenure.surfaces.dashboard.forms.posted import name_of
-from tenure.surfaces.dashboard.forms.schema_fields import FieldGroup, FormField, Kind, Part
+from tenure.surfaces.dashboard.forms.schema_fields import FieldGroup, FieldKind, FormField, Part
 from tenure.surfaces.http.app.forms import Form
 
 
@@ -59,7 +59,7 @@ class Sent(Struct, frozen=True):
         return ShownField(name=name, label=label, problem=self.problems.get(name, ""), **known)
 
 
-class Returned(Struct, frozen=True):
+class ReturnedForm(Struct, frozen=True):
     """The one of several small forms on a page that came back, if any did."""
 
     form: str = ""
@@ -70,7 +70,7 @@ class Returned(Struct, frozen=True):
         return self.sent if form == self.form else Sent()
 
     @classmethod
-    def refused(cls, form: str, body: Form, error: InvalidInput) -> "Returned":
+    def refused(cls, form: str, body: Form, error: InvalidInput) -> "ReturnedForm":
         """A form with a field that is refused. Raises the error again if it is about none of its fields."""
         values = {name: str(value) for name, value in structs.asdict(body).items() if value not in {None, ""}}
         if error.field not in body.__struct_fields__:
@@ -99,8 +99,8 @@ def _field(part: FormField, sent: Sent) -> ShownField:
         hint=part.hint,
         about=part.about,
         choices=[("", "" if part.is_required else "left out"), *part.choices] if part.choices else (),
-        type="datetime-local" if part.kind is Kind.MOMENT else "text",
-        mode={Kind.WHOLE: "numeric", Kind.DECIMAL: "decimal"}.get(part.kind, ""),
-        is_long=part.kind is Kind.JSON,
+        type="datetime-local" if part.kind is FieldKind.MOMENT else "text",
+        mode={FieldKind.WHOLE: "numeric", FieldKind.DECIMAL: "decimal"}.get(part.kind, ""),
+        is_long=part.kind is FieldKind.JSON,
         is_required=part.is_required and not part.is_nullable,
     )

@@ -14,7 +14,7 @@ from tenure.core.model.spec import Spec
 from tenure.core.values.bounds import LARGEST_LIMIT, named
 from tenure.engine.client.limits import UnknownLimit
 from tenure.surfaces.dashboard.figures.svg import Rect, meter
-from tenure.surfaces.dashboard.forms.shown import Returned
+from tenure.surfaces.dashboard.forms.shown import ReturnedForm
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.forms import Form
@@ -83,10 +83,10 @@ class ShownLimit(Struct, frozen=True):
 
 async def limits(context: AppContext, request: Request) -> Response:
     """The page of limits."""
-    return await _page(context, request, Returned())
+    return await _page(context, request, ReturnedForm())
 
 
-async def _page(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
+async def _page(context: AppContext, request: Request, returned: ReturnedForm, status: int = 200) -> Response:
     page = await context.client.limits.page(limit=MOST_LIMITS)
     items = [limit_item(use) for use in page.uses]
     by_name = [(name, list(own)) for name, own in groupby(items, key=lambda one: one.name)]
@@ -128,7 +128,7 @@ async def resize(context: AppContext, request: Request) -> Response:
         if error.field == "limit":
             raise Refusal("not-found", "no limit can have this name") from None
         known = InvalidInput("size", error.problem, error.remedy)
-        return await _page(context, request, Returned.refused(name, form, known), status=422)
+        return await _page(context, request, ReturnedForm.refused(name, form, known), status=422)
     except UnknownLimit as error:
         raise Refusal("not-found", str(error)) from None
     return see_other(ADDRESS)

@@ -50,7 +50,7 @@ class ShownRunning(Struct, frozen=True):
     said: str
 
 
-class ShownRun(Struct, frozen=True):
+class ComingRun(Struct, frozen=True):
     """A schedule that fires soon: its rule in words, and its last runs."""
 
     schedule: Schedule
@@ -140,7 +140,7 @@ def _failure(context: AppContext, group: DeadGroup) -> ShownFailure:
 
 def _runs(
     schedules: Sequence[Schedule], last: Mapping[ScheduleName, Sequence[TickOnRecord]]
-) -> list[ShownRun]:
+) -> list[ComingRun]:
     shown = []
     for one in schedules:
         rule, runs = one.asked.recurrence, last.get(one.name, ())
@@ -148,7 +148,7 @@ def _runs(
         if rule.cron is not None and rule.timezone != "UTC":
             words = f"{words}, {rule.timezone}"
         drawn, told = ticks.small(runs, RUNS), ticks.told(runs, RUNS)
-        shown.append(ShownRun(one, schedule_address(one.name), words, drawn, told))
+        shown.append(ComingRun(one, schedule_address(one.name), words, drawn, told))
     return shown
 
 

@@ -12,7 +12,7 @@ from tenure.core.reports.flow import Flows
 from tenure.core.reports.operations import LineStatus, Pause, PauseScope, WorkerStatus
 from tenure.core.values.bounds import named
 from tenure.surfaces.dashboard.forms.pause_forms import set_pause
-from tenure.surfaces.dashboard.forms.shown import Returned
+from tenure.surfaces.dashboard.forms.shown import ReturnedForm
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -58,10 +58,10 @@ async def queues(context: AppContext, request: Request) -> Response:
 
     Workers serve many lines that never have a job: every queue with every definition.
     """
-    return await _page(context, request, Returned())
+    return await _page(context, request, ReturnedForm())
 
 
-async def _page(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
+async def _page(context: AppContext, request: Request, returned: ReturnedForm, status: int = 200) -> Response:
     known = await context.client.lines()
     lines = [line for line in known if line.counts or line.pause]
     pauses = {
@@ -91,7 +91,7 @@ async def pause(context: AppContext, request: Request) -> Response:
     try:
         await set_pause(context, request, PauseScope(name))
     except InvalidInput as error:
-        return await _page(context, request, Returned.refused(name, request.body, error), status=422)
+        return await _page(context, request, ReturnedForm.refused(name, request.body, error), status=422)
     return see_other(ADDRESS)
 
 

@@ -9,7 +9,7 @@ from tenure.api.webhook_shapes import DeliveryItem, WebhookItem, delivery_item, 
 from tenure.core.webhooks.delivery import DeliveryState
 from tenure.core.webhooks.webhook import KnownWebhook
 from tenure.surfaces.dashboard.figures.tries import tries_chart, usual_answer
-from tenure.surfaces.dashboard.forms.shown import Returned
+from tenure.surfaces.dashboard.forms.shown import ReturnedForm
 from tenure.surfaces.dashboard.pages.addresses import WEBHOOKS, webhook_address
 from tenure.surfaces.dashboard.renderer import render
 from tenure.surfaces.http.app import cursors
@@ -60,10 +60,12 @@ async def webhooks(context: AppContext, request: Request) -> Response:
 
 async def webhook(context: AppContext, request: Request) -> Response:
     """The page of one webhook, with its deliveries, and a few others above it."""
-    return await page_of(context, request, Returned())
+    return await page_of(context, request, ReturnedForm())
 
 
-async def page_of(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
+async def page_of(
+    context: AppContext, request: Request, returned: ReturnedForm, status: int = 200
+) -> Response:
     """The page of one webhook, with a small form that came back, if one did."""
     known = await known_webhook(context, request)
     state: DeliveryState | None = request.query.get("state")

@@ -30,7 +30,7 @@ _NOT_TWICE = "must not run twice"
 _OUT_OF_MEMORY = "OutOfMemory"
 
 
-class Trial(Struct, frozen=True):
+class TriedOne(Struct, frozen=True):
     """The replay of one dead letter that was tried, and the key under which the others are replayed."""
 
     job: Job
@@ -57,7 +57,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     newest_job: str
     spark: Sequence[svg.Rect]
     last_day: int
-    trial: Trial | None
+    trial: TriedOne | None
 
     @property
     def is_buried(self) -> bool:
@@ -110,7 +110,7 @@ async def dead_letters(context: AppContext, request: Request) -> Response:
     )
 
 
-async def _trial(context: AppContext, request: Request) -> tuple[str, Trial] | None:
+async def _trial(context: AppContext, request: Request) -> tuple[str, TriedOne] | None:
     """The try that the address names, and the cause that it belongs to."""
     tried: UUID | None = request.query.get("tried")
     if tried is None:
@@ -123,11 +123,11 @@ async def _trial(context: AppContext, request: Request) -> tuple[str, Trial] | N
     if before is None or before.state not in DEAD_LETTERS:
         return None
     error = job.error and views.failure(job.error, context.redaction)
-    return fingerprint.of(before.definition, before.error), Trial(job, error, job.key or "")
+    return fingerprint.of(before.definition, before.error), TriedOne(job, error, job.key or "")
 
 
 def _cause(
-    known: DeadGroup, context: AppContext, hours: Mapping[int, int], trial: tuple[str, Trial] | None
+    known: DeadGroup, context: AppContext, hours: Mapping[int, int], trial: tuple[str, TriedOne] | None
 ) -> Cause:
     search = f"fingerprint:{known.fingerprint}"
     error = known.error and views.failure(known.error, context.redaction)

@@ -10,7 +10,7 @@ from tenure.core.reports.operations import Definition, Pause
 from tenure.surfaces.dashboard.definitions import retention
 from tenure.surfaces.dashboard.definitions.one import again
 from tenure.surfaces.dashboard.forms.pause_forms import definition_scope, set_pause
-from tenure.surfaces.dashboard.forms.shown import Returned
+from tenure.surfaces.dashboard.forms.shown import ReturnedForm
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -20,7 +20,7 @@ MOST_DEFINITIONS = 500
 
 async def definitions(context: AppContext, request: Request) -> Response:
     """Every definition by key and version."""
-    return await _page(context, request, Returned())
+    return await _page(context, request, ReturnedForm())
 
 
 async def set_retention(context: AppContext, request: Request) -> Response:
@@ -29,12 +29,12 @@ async def set_retention(context: AppContext, request: Request) -> Response:
     try:
         await retention.set_times(context, form, request.caller.name)
     except InvalidInput as error:
-        returned = Returned.refused(f"keep-{form.definition}", form, error)
+        returned = ReturnedForm.refused(f"keep-{form.definition}", form, error)
         return await _page(context, request, returned, status=422)
     return see_other(retention.ADDRESS)
 
 
-async def _page(context: AppContext, request: Request, returned: Returned, status: int = 200) -> Response:
+async def _page(context: AppContext, request: Request, returned: ReturnedForm, status: int = 200) -> Response:
     found = [Defined(known) for known in await context.client.definitions()]
     pauses = [] if _is_namespaced(request) else await context.client.pauses.look()
     return render(
@@ -61,7 +61,7 @@ async def pause(context: AppContext, request: Request) -> Response:
     except UnknownDefinition:
         raise Refusal("not-found", "no worker has registered this definition and version") from None
     except InvalidInput as error:
-        returned = Returned.refused("pause", request.body, error)
+        returned = ReturnedForm.refused("pause", request.body, error)
         return await again(context, request, returned)
     return see_other(f"/ui/definitions/{quote(key, safe='')}")
 
