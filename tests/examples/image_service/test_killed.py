@@ -78,14 +78,14 @@ async def test_every_accepted_upload_ends_in_whole_or_with_a_reason_and_nothing_
     """S0.14, S2.30, S2.32: whatever is killed, and whenever."""
     chance = random.Random(26)
     sent = pictures(chance)
-    struck = Counter[str]()
-    striking = asyncio.create_task(strike(stricken, chance, struck))
+    struck, over = Counter[str](), asyncio.Event()
+    striking = asyncio.create_task(strike(stricken, chance, struck, over))
     try:
         paths = await send_all(stricken.service, sent)
         await until(lambda: len(struck) == 3, within=300)
     finally:
-        striking.cancel()
-        await asyncio.wait([striking])
+        over.set()  # a process whose start is cancelled would be nobody's
+        await striking
     await revive(stricken)
     ended = [await stricken.service.ended(path, within=LONGEST) for path in paths]
 
@@ -138,13 +138,15 @@ async def accepted(service: RunningService, one: Sent) -> Any:
     return answer.headers["location"]
 
 
-async def strike(stricken: Stricken, chance: random.Random, struck: Counter[str]) -> None:
+async def strike(
+    stricken: Stricken, chance: random.Random, struck: Counter[str], over: asyncio.Event
+) -> None:
     """Kill one after the other, each at a moment that nobody has chosen, and start it again."""
     service, cloud = stricken
     victims: dict[str, ServiceProcess | Cloud] = {
         "worker": service.worker, "cloud": cloud, "api": service.api
     }  # fmt: skip
-    while True:
+    while not over.is_set():
         for name in chance.sample(sorted(victims), len(victims)):
             await asyncio.sleep(chance.uniform(0.1, 1.5))
             await asyncio.to_thread(victims[name].kill)
