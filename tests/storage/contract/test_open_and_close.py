@@ -143,7 +143,6 @@ VERBS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "resume_schedule": lambda store: store.resume_schedule(ON_RECORD, next_at=START),
     "abort_schedule": lambda store: store.abort_schedule(ON_RECORD.name),
     "due_schedules": lambda store: store.due_schedules(),
-    "next_schedules": lambda store: store.next_schedules(),
     "fire": lambda store: store.fire([FIRING]),
     "trigger_schedule": lambda store: store.trigger_schedule(
         ON_RECORD.name, NewJob(definition="mail"), revision=1, is_open=False
