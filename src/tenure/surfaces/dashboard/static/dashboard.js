@@ -219,6 +219,8 @@
     else if (button.dataset.theme !== undefined) toggleTheme();
     else if (button.dataset.keys !== undefined) one("#keys").showModal();
   });
+  // What was asked for before the page was held may come after that.
+  document.addEventListener("htmx:before:swap", (event) => { if (isHeld && event.target.matches("[data-region]")) event.preventDefault(); });
   document.addEventListener("htmx:after:swap", () => { showChoice(); tick(); showEnd(); });
   document.addEventListener("DOMContentLoaded", () => {
     showToasts();
