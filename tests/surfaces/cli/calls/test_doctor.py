@@ -94,7 +94,7 @@ def test_a_worker_that_is_not_ready_is_found_unless_it_is_new_or_drains(
 def test_jobs_that_no_live_worker_serves_are_found(tmp_path: Path, migrated: str) -> None:
     on(migrated, enqueue_one)
     [finding] = found(examined(tmp_path, migrated, 1), "unserved")
-    assert finding["what"].startswith("1 job waits of mail@1 in queue default")
+    assert finding["what"].startswith("nobody runs mail@1: 1 job waits in queue default")
     assert finding["since"] is not None
     on(migrated, serve)
     examined(tmp_path, migrated, 0)
