@@ -1,21 +1,19 @@
-"""Handlers whose processes kill themselves at a frame, once: before it, behind it, or at its reply."""
+"""Handlers whose processes kill themselves at a frame, once: before it, behind it, or at its reply.
+
+Its import changes how every handler of the process asks, so no test imports it.
+"""
 
 import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from tenure import Context, Tenure, backoff
 from tenure.execution.handler.replies import MakeRequest, Replies, Reply
 from tenure.execution.protocol.messages import DurableQuestion
 from tests.worker.durable_app import Params, enter, enter_later
-
-LANES: tuple[Literal["process", "warm", "async"], ...] = ("process", "warm", "async")
-FRAMES = ("recall", "step 0", "step 1", "intended", "charged", "saved", "step 2")
-"""What the handler asks, in this order."""
-
-SIDES = ("before", "sent", "replied")
+from tests.worker.durable_kill_places import FRAMES, LANES
 
 app = Tenure()
 _ask = Replies.ask

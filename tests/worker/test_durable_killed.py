@@ -18,7 +18,7 @@ from tenure.core.values.documents import write
 from tenure.storage.contract.store import Store
 from tests.whole import IS_WHOLE
 from tests.worker.durable_app import entries
-from tests.worker.durable_kill_app import FRAMES, LANES, SIDES
+from tests.worker.durable_kill_places import FRAMES, LANES, SIDES
 from tests.worker.running_worker import QUICK, reach
 from tests.worker.serving_app import serving_app
 from tests.worker.worker_process import worker_process

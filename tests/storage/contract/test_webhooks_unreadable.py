@@ -11,7 +11,7 @@ from tenure.core.webhooks.webhook import KnownWebhook, UnreadableWebhook, Webhoo
 from tenure.storage.contract.store import Store
 from tests.storage.backends import Backend
 from tests.storage.clock import Clock
-from tests.storage.verbs import count, job_in, seconds
+from tests.storage.verbs import count, fed, job_in, seconds
 from tests.storage.webhook_verbs import due, fanned_out, move, pass_by, subscribed, taken, told, waiting
 
 NEWER = """replace(spec, '"format":1', '"format":2')"""
@@ -84,10 +84,12 @@ async def test_what_is_left_while_another_catches_up_is_not_lost(store: Store, b
     """S1.17: one that has come to the end that it knew goes on with what came since."""
     webhook = await subscribed(store)
     first = await job_in(store, State.CANCELLED)
+    seen = await fed(store, 2)
     await pass_by(store, await taken(store), webhook)
     own = await taken(store, "newer")
     assert own.until is not None
     second = await job_in(store, State.CANCELLED)
+    await fed(store, 2, after=seen[-1].position)
     await pass_by(store, await taken(store), webhook)
     assert not await store.fan_out(own, own.until, [], is_end=True)
     assert await move(store, await taken(store, "newer")) == (True, True)

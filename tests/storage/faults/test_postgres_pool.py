@@ -51,7 +51,8 @@ async def test_a_long_line_for_few_connections_ends_all_at_once(
 
     ends = await outages(*(store.cancel([job]) for _ in range(100)))
 
-    assert sum(end.unknown for end in ends) <= 4
+    # Those that had a connection when their time was over, and those that got one of these at that moment.
+    assert sum(end.unknown for end in ends) <= 10
     await foreign.execute("ROLLBACK")
     await recovered(store)
     # A call that was cancelled while it was sent may have been done after all.
