@@ -106,10 +106,11 @@ def _is_left_alone(database: str, fleet: Fleet, new: str) -> None:
     [(rows,)] = sql(database, "SELECT count(*) FROM tenure.future")
     [(columns,)] = sql(database, "SELECT count(*) FROM tenure.job WHERE flavour = 'sweet'")
     assert rows == columns > 0
-    fleet.run(new, "enqueue", "plain")
+    job = fleet.run(new, "enqueue", "plain").strip()
     until_sync(lambda: _unfinished(database) == 0)
-    of_kind = f"SELECT count(*) FROM tenure.timer WHERE kind = '{newer_wheel.KIND}'"
-    assert sql(database, of_kind) == [(1,)]
+    of_kind = f"SELECT job FROM tenure.timer WHERE kind = '{newer_wheel.KIND}'"
+    # Those of jobs that came while the last of its workers ended may be there, too.
+    assert job in {str(one) for (one,) in sql(database, of_kind)}
     sql(database, f"DELETE FROM tenure.timer WHERE kind = '{newer_wheel.KIND}'")
 
 
