@@ -1,15 +1,19 @@
-"""Fills every text that somebody may choose, and a page may show, with one that does harm if it is not escaped.
+"""Fills every text that somebody may choose and a page may show with one that does harm if it is not escaped.
 
 Names (of definitions, queues, tags, namespaces, limits and schedules) hold letters, digits and `._:-` alone:
 these are as long as they may be.
 """
 
+import re
 from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
 from uuid import UUID, uuid4
 
-from tenure.core.model.durable import Signal, StepDraft, StepKind, StepStatus, Suspension, Wait, WaitKind
+from msgspec import structs
+
+from tenure.core.model.durable import StepDraft, StepKind, StepStatus, Suspension, Wait, WaitKind
 from tenure.core.model.job import NewJob
-from tenure.core.model.lease import Claimed, Line, Progress, Pulse
+from tenure.core.model.lease import Line, Progress, Pulse
 from tenure.core.model.limit import Limit
 from tenure.core.model.outcome import Report, Succeeded
 from tenure.core.model.spec import Spec
@@ -43,6 +47,7 @@ MARKUP = (
 )
 UNSEEN = "\x00\x07\x1b[31m\r\u202e\u2066\u2028\x9b"
 """What turns a text around, or is taken for an order by a terminal."""
+_SOUGHT = ("/ui/jobs?q=", "/ui/dead-letters?q=", "/ui/schedules?q=", "/ui/")
 LONG = "L" + "o" * 116 + "ng"
 """The longest name."""
 
@@ -88,9 +93,7 @@ async def fill(store: Store, texts: Texts) -> list[str]:
     spec = Spec(
         key=LONG, queue=LONG, tags=(LONG,), params_schema=write({"type": "object", "properties": described})
     )
-    await store.put_definitions(
-        [Definition(key=LONG, version=1, spec=spec.document(), registered_by=texts.printable("registrar"))]
-    )
+    await store.put_definitions([Definition(key=LONG, version=1, spec=spec.document(), registered_by="a")])
     worker = texts.printable("worker")
     version = texts.printable("version")
     line = Line(LONG, LONG)
@@ -99,7 +102,8 @@ async def fill(store: Store, texts: Texts) -> list[str]:
     )
     await store.note_receiver(worker, LONG, texts.printable("receiver"))
     await store.set_retention(LONG, {"succeeded": HOUR}, by=texts.printable("keeper"))
-    failed, running, waiting, asked = await _jobs(store, texts, worker, line, own)
+    failed = await _failed(store, texts, worker, line, own)
+    others = await _others(store, texts, worker, line)
     await _paused(store, texts)
     schedule = await _schedule(store, texts)
     webhooks = await _webhooks(store, texts)
@@ -113,20 +117,19 @@ async def fill(store: Store, texts: Texts) -> list[str]:
     await store.end_audit_entry(await store.begin_audit_entry(entry), texts.stored("outcome"))
     return [
         *("/", "/?period=week&order=failing", "/?first=run", "/ui/jobs", "/ui/dead-letters"),
-        *(f"/ui/jobs/{job}" for job in (running, waiting, asked)),
+        *(f"/ui/jobs/{job}" for job in others),
         *(f"/ui/jobs/{failed}?trace={view}&events=0" for view in ("own", "all", "text")),
         *(f"/ui/jobs/{failed}/replay-with", f"/ui/jobs?q=definition:{LONG}"),
         *("/ui/schedules", schedule, f"{schedule}/edit", f"/ui/schedules/new?definition={LONG}"),
         *("/ui/queues", "/ui/limits", "/ui/workers", "/ui/definitions", f"/ui/definitions/{LONG}"),
         *(f"/ui/definitions/{LONG}?form=json", f"/ui/definitions/{LONG}/versions/1/policy"),
+        *(f"{path}{quote(f'{MARKUP}{chr(0x202E)} {ENDS_NOWHERE}', safe='')}" for path in _SOUGHT),
         *("/ui/webhooks", *webhooks, f"{webhooks[0]}/edit", "/ui/keys", f"/ui/keys/{key[4:14]}/revoke"),
     ]
 
 
-async def _jobs(
-    store: Store, texts: Texts, worker: str, line: Line, limits: tuple[Limit, ...]
-) -> tuple[UUID, UUID, UUID, UUID]:
-    """A job that failed, one that runs with an effect in doubt, one that waits for a signal, and one held."""
+async def _failed(store: Store, texts: Texts, worker: str, line: Line, limits: tuple[Limit, ...]) -> UUID:
+    """A job that has failed twice, with a log and notes."""
     new = NewJob(
         definition=LONG,
         queue=LONG,
@@ -137,26 +140,29 @@ async def _jobs(
         creator=texts.printable("creator"),
         traceparent=texts.printable("trace"),
     )
-    made = await store.enqueue([new])
-    [dead] = await claim(store, worker, lines=[line], lease_for=HOUR)
-    now = datetime.now(UTC)
-    said = LogLine(1, now, "warning", texts.free("log"), write(texts.document("fields")))
+    [made] = await store.enqueue([new])
+    [owned] = await claim(store, worker, lines=[line], lease_for=HOUR)
+    said = LogLine(1, datetime.now(UTC), "warning", texts.free("log"), write(texts.document("fields")))
     note = Note(f"{CUSTOM}{'n' * 120}", write(texts.document("note")))
-    await store.record(worker, [Trail(dead.lease, (said,), (note,))])
-    await settle(store, [recoverable(dead, timedelta(0), _failure(texts, "earlier"))], worker)
+    await store.record(worker, [Trail(owned.lease, (said,), (note,))])
+    # Of an earlier attempt the page shows no source.
+    earlier = structs.replace(_failure(texts, "earlier"), source=())
+    await settle(store, [recoverable(owned, timedelta(0), earlier)], worker)
     await store.promote(10)
-    [dead] = await claim(store, worker, lines=[line], lease_for=HOUR)
-    await settle(store, [unrecoverable(dead, _failure(texts, "error"))], worker)
+    [owned] = await claim(store, worker, lines=[line], lease_for=HOUR)
+    error = _failure(texts, "error")
+    excerpt = Excerpt(_file(texts, "error"), 3, 3, (texts.stored("source"),))
+    await settle(store, [unrecoverable(owned, structs.replace(error, source=(excerpt,)))], worker)
+    return made.id
 
+
+async def _others(store: Store, texts: Texts, worker: str, line: Line) -> list[UUID]:
+    """Jobs: one runs with an effect in doubt, one waits for a signal, one has a result, one was cancelled."""
     plain = NewJob(definition=LONG, queue=LONG)
-    begun = await store.enqueue([plain])
+    [running] = await store.enqueue([plain])
     effect = StepDraft(name=texts.step("effect"), kind=StepKind.ONCE, status=StepStatus.INTENDED)
-    step = StepDraft(
-        name=texts.step("step"),
-        kind=StepKind.STEP,
-        status=StepStatus.DONE,
-        body=write(texts.document("step-result")),
-    )
+    result = write(texts.document("step-result"))
+    step = StepDraft(name=texts.step("step"), kind=StepKind.STEP, status=StepStatus.DONE, body=result)
     [first] = await claim(store, worker, lines=[line], lease_for=HOUR)
     await store.keep_steps(worker, [(first.lease, step), (first.lease, effect)])
     await settle(store, [recoverable(first, timedelta(0))], worker)
@@ -165,33 +171,36 @@ async def _jobs(
     progress = {again.lease: Progress(0.5, texts.stored("progress"))}
     await store.heartbeat(Pulse(worker=worker, leases=[again.lease], lease_for=HOUR, progress=progress))
 
-    suspended = await store.enqueue([plain])
+    [suspended] = await store.enqueue([plain])
     [owned] = await claim(store, worker, lines=[line], lease_for=HOUR)
     wait = Wait(kind=WaitKind.SIGNAL, step=texts.step("wait"), signal=texts.step("signal"), timeout=HOUR)
     await store.suspend(worker, [Suspension(owned.lease, wait)])
-    await store.signal(suspended[0].id, Signal(name="other", by=texts.printable("sender")))
 
-    ended = await store.enqueue([plain, NewJob(definition=LONG, queue=LONG, hold=True)])
-    done: list[Claimed] = await claim(store, worker, lines=[line], lease_for=HOUR)
-    await settle(store, [Report(done[0].lease, Succeeded(write(texts.document("result"))))], worker)
-    await store.cancel([ended[1].id], reason=texts.printable("cancel"))
-    return made[0].id, begun[0].id, suspended[0].id, ended[0].id
+    [done] = await store.enqueue([plain])
+    [owned] = await claim(store, worker, lines=[line], lease_for=HOUR)
+    await settle(store, [Report(owned.lease, Succeeded(write(texts.document("result"))))], worker)
+    [cancelled] = await store.enqueue([plain])
+    await store.cancel([cancelled.id], reason=texts.printable("cancel"))
+    return [running.id, suspended.id, done.id, cancelled.id]
 
 
 def _failure(texts: Texts, name: str) -> Failure:
-    file = texts.stored(f"{name}-file").replace('"', "").replace("\r", "").replace("\u2028", "")
-    trace = "\n".join(
-        [
-            "Traceback (most recent call last):",
-            f'  File "/app/{file}", line 3, in {texts.stored(f"{name}-function")}',
-            f"    {texts.stored(f'{name}-code')}",
-            f'  File "/usr/lib/python3.11/asyncio/{file}", line 4, in run',
-            f"    {texts.stored(f'{name}-code')}",
-            f"{texts.stored(f'{name}-kind')}: {texts.stored(f'{name}-message')}",
-        ]
+    kind, message = texts.stored(f"{name}-kind"), texts.stored(f"{name}-message")
+    code, file = texts.stored(f"{name}-code"), _file(texts, name)
+    lines = (
+        "Traceback (most recent call last):",
+        f'  File "{file}", line 3, in {texts.stored(f"{name}-function")}',
+        f"    {code}",
+        f'  File "/usr/lib/python3.11/{file}", line 4, in run',
+        f"    {code}",
+        f"{kind}: {message}",
     )
-    excerpt = Excerpt(f"/app/{file}", 3, 3, (texts.stored(f"{name}-source"),))
-    return Failure(texts.stored(f"{name}-kind"), texts.stored(f"{name}-message"), trace, (excerpt,))
+    return Failure(kind, message, "\n".join(lines))
+
+
+def _file(texts: Texts, name: str) -> str:
+    """A path as a traceback names it, on one line and without a quotation mark."""
+    return "/app/" + re.sub('[^ -~]|"', "", texts.stored(f"{name}-file"))
 
 
 async def _paused(store: Store, texts: Texts) -> None:

@@ -66,9 +66,10 @@ async def overhang(page: Page) -> int:
 _CUT_OFF = """() => {
     const goesOn = (one) => {
         const style = getComputedStyle(one);
-        return /auto|scroll/.test(style.overflowX) || style.textOverflow === "ellipsis" || one.matches(".unseen, .skip");
+        const hasDots = style.textOverflow === "ellipsis";
+        return hasDots || /auto|scroll/.test(style.overflowX) || one.matches(".unseen, .skip");
     };
-    const isReachable = (one) => { for (; one; one = one.parentElement) if (goesOn(one)) return true; return false; };
+    const isReachable = (one) => one !== null && (goesOn(one) || isReachable(one.parentElement));
     return [...document.querySelectorAll("main, main *, .bar, .bar *")]
         .filter((one) => one.getClientRects().length && one.getBoundingClientRect().right > innerWidth + 1)
         .filter((one) => !isReachable(one))
