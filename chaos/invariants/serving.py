@@ -178,7 +178,7 @@ def _was_harmed(book: Casebook, stay: Stay, begin: datetime, end: datetime) -> b
 
 
 def _after_its_stop(book: Casebook, stay: Stay, attempt: Attempt) -> Iterator[Finding]:
-    # A claim may have been under way when the signal came, and take its time on a machine that has none; what it
+    # A claim may have been under way when the signal came, for long on a machine without time for it; what it
     # brings is given back unstarted.
     stopped = attempt.started_at if stay.stop_at is None else book.time.latest(stay.stop_at)
     late = attempt.started_at - stopped - book.terms.poll

@@ -38,7 +38,7 @@ MOST_PATIENCE = 10.0
 Form = Callable[[Sequence[T], int], Iterable[bytes]]
 """Formats the items that wait, and the number dropped before them, as lines.
 
-Best one at a time: each write lets other threads go on, and thousands of lines formatted before the first write
+Best one at a time: each write lets other threads go on. Thousands of lines formatted before the first write
 would keep the event loop waiting for the interpreter's lock.
 """
 
