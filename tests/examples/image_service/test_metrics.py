@@ -9,7 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
 import pytest
 
 from examples.image_service.local_cloud import BUCKET
@@ -39,11 +38,9 @@ class Watched(NamedTuple):
     gate: threading.Event
 
     async def scrapes(self) -> tuple[Scrape, Scrape]:
-        async with httpx.AsyncClient() as http:
-            answers = [
-                await http.get(f"{url}/metrics") for url in (self.service.url, self.service.metrics_url)
-            ]
-        return Scrape(answers[0].content), Scrape(answers[1].content)
+        urls = (self.service.url, self.service.metrics_url)
+        api, worker = [await self.service.http.get(f"{url}/metrics") for url in urls]
+        return Scrape(api.content), Scrape(worker.content)
 
     async def scrapes_of_a_whole_database(self) -> tuple[Scrape, Scrape]:
         """One reading of the store serves a second of scrapes: the first may still tell of its absence."""
@@ -63,7 +60,8 @@ async def watched(variables: Mapping[str, str], cloud: Cloud, tmp_path: Path) ->
         gate = threading.Event()
         worker.judge = BreakTwoCalls(gate)
         of_api = {**variables, "AWS_ENDPOINT_URL": api.url}
-        of_worker = {"AWS_ENDPOINT_URL": worker.url, "TENURE_SLOTS": "1"}
+        # It looks at the store every second while it has nothing to do.
+        of_worker = {"AWS_ENDPOINT_URL": worker.url, "TENURE_SLOTS": "1", "TENURE_POLL_SECONDS": "0.1"}
         async with running_service(of_api, tmp_path, of_worker) as service:
             yield Watched(service, api, worker, gate)
         gate.set()
@@ -142,19 +140,18 @@ async def is_removed(watched: Watched) -> bool:
 
 
 async def break_the_database(watched: Watched, database: str) -> None:
-    """Take a table away until both processes have met its absence."""
+    """Take a table away until both processes have met its absence: an idle worker reads it at every look."""
     is_sqlite = database.startswith("sqlite")
-    away, back = ("tenure_away", "tenure_job") if is_sqlite else ("away", "job")
+    away, back = ("tenure_away", "tenure_lease") if is_sqlite else ("away", "lease")
     image = watched.service.url + "/images/01a1f268-dd2d-7410-b11e-bb8db9b8f0dd"
 
     async def are_counted() -> bool:
-        async with httpx.AsyncClient() as http:
-            await http.get(image)
+        await watched.service.http.get(image)
         api, worker = await watched.scrapes()
         errors = (api.families["db_query_error_total"], worker.families["db_query_errors_total"])
         return all(one.samples for one in errors)
 
-    await asyncio.to_thread(sql, database, f"ALTER TABLE tenure.job RENAME TO {away}")
+    await asyncio.to_thread(sql, database, f"ALTER TABLE tenure.lease RENAME TO {away}")
     try:
         await until(are_counted)
     finally:

@@ -37,27 +37,32 @@ class Statements(Mapping[str, str]):
         """`texts` are those of the files, by verb."""
         self._texts = texts
         self._known: dict[str, str] = {}
+        self._files: dict[str, Mapping[str, str]] = {}
 
     def __getitem__(self, name: str) -> str:
         if name not in self._known:
-            self._take_apart(_VERB.split(name, maxsplit=1)[0])
+            self.file_of(name)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
         for verb in self._texts:
-            self._take_apart(verb)
-        return iter(self._known)
+            yield from self.file_of(verb)
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return sum(len(self.file_of(verb)) for verb in self._texts)
 
-    def _take_apart(self, verb: str) -> None:
-        if verb in self._texts:
-            self._known.update(_parts(verb, self._texts[verb]))
+    def file_of(self, name: str) -> Mapping[str, str]:
+        """All statements of the file that has this one, in their order; none if there is no such file."""
+        verb = _VERB.split(name, maxsplit=1)[0]
+        if verb not in self._files and verb in self._texts:
+            parts = _parts(verb, self._texts[verb])
+            self._known.update(parts)
+            self._files[verb] = parts
+        return self._files.get(verb, {})
 
 
 @cache
-def load(package: str) -> Mapping[str, str]:
+def load(package: str) -> Statements:
     """Every statement in a package's `sql` folder; read once per process."""
     return Statements(sql_files(package, "sql"))
 

@@ -41,12 +41,7 @@ class Scripts:
 
     def __init__(self) -> None:
         self.statements = statements.load("tenure.storage.sqlite")
-        self._parts: dict[str, list[tuple[str, str]]] = {}
-        for name, text in self.statements.items():
-            verb, _, part = name.partition(".")
-            parts = self._parts.setdefault(verb, [])
-            if not parts or parts[-1][0] != "answer":
-                parts.append((part, text))
+        self._scripts: dict[str, list[tuple[str, str]]] = {}
 
     def run(
         self, connection: apsw.Connection, verb: str, given: Iterable[Sequence[Any]] = (), /, **values: Any
@@ -70,7 +65,7 @@ class Scripts:
         self, connection: apsw.Connection, verb: str, only: Only, jobs: Collection[str], /, **values: Any
     ) -> None:
         """Run a verb's script for some of the jobs that it finds; leases are not cleaned up."""
-        parts = [part for part in self._parts_of(verb) if part[0] != "swept"]
+        parts = [part for part in self._script(verb)[:-1] if part[0] != "swept"]
         found = [part for part, _ in parts].index(only.behind) + 1
         self._run_parts(connection, verb, parts[:found], (), values)
         named = msgspec.json.encode(sorted(jobs)).decode()
@@ -80,7 +75,7 @@ class Scripts:
 
     def find(self, connection: apsw.Connection, verb: str, only: Only, /, **values: Any) -> None:
         """Run a verb's script up to the part that finds its jobs."""
-        parts = self._parts_of(verb)
+        parts = self._script(verb)[:-1]
         found = [part for part, _ in parts].index(only.behind) + 1
         self._run_parts(connection, verb, parts[:found], (), values)
 
@@ -93,14 +88,24 @@ class Scripts:
         steps: Mapping[str, Step] = _NO_STEPS,
     ) -> str:
         """Run all parts but the last; returns the text of the last, which is the answer."""
-        *parts, (last, answer) = self._parts[verb]
+        *parts, (last, answer) = self._script(verb) or [("", "")]
         if last != "answer":
             raise LookupError(f"{verb}.sql has no part named answer")
         self._run_parts(connection, verb, parts, given, values, steps)
         return answer
 
-    def _parts_of(self, verb: str) -> list[tuple[str, str]]:
-        return self._parts[verb][:-1]
+    def _script(self, verb: str) -> list[tuple[str, str]]:
+        """The parts of a verb with their names, up to its answer. Several threads may be the first to ask."""
+        if verb not in self._scripts:
+            parts = list[tuple[str, str]]()
+            for name, text in self.statements.file_of(verb).items():
+                whose, _, part = name.partition(".")
+                if whose == verb:
+                    parts.append((part, text))
+                if part == "answer":
+                    break
+            self._scripts[verb] = parts
+        return self._scripts[verb]
 
     def _run_parts(
         self,

@@ -83,7 +83,7 @@ class PlaceOrder:
         del self._is_limited[place]
 
     def note_waited(self, place: Place, steps: int) -> None:
-        """The first job of a place has waited for so many steps; nothing changes where age was not asked for."""
+        """The first job of a place has waited for so many steps; of use only where age was asked for."""
         if place not in self._waited or self._waited[place] == steps:
             return
         if self._aged is not None and place in self._is_limited:
@@ -92,7 +92,7 @@ class PlaceOrder:
         self._waited[place] = steps
 
     def by_rank(self, *, by_age: bool) -> Iterable[Equals]:
-        """Places by their rank. With age, each moves up one rank for every step that its first job has waited."""
+        """Places by their rank. With age, each moves up a rank for every step its first job has waited."""
         if not by_age or not self._waited:
             return self._strict.in_order()
         if self._aged is None:

@@ -56,7 +56,7 @@ class Turn(Bisection):
             return TurnResult(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
 
     def _written(self, lines: tuple[Line, ...]) -> dict[str, str]:
-        """Lines as JSON, and what tells them from others; kept, since a worker has the same ones each time."""
+        """Lines as JSON, and what tells them from others; kept, since a worker has the same each time."""
         if self._last_written[0] is not lines:
             text = written_lines(lines)
             scope = blake2b(text.encode(), digest_size=16).hexdigest()
