@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Spare the garbage collector thousands of tests: they live until the end, and a little garbage with them."""
+    """Spare the garbage collector thousands of tests: they live until the end, and some garbage with them."""
     gc.disable()
     try:
         return (yield)
