@@ -121,6 +121,7 @@ def _turns_inside(connection: apsw.Connection, batch: int, turns: int) -> Round:
         "limit": batch,
         "most_suspensions": MOST_SUSPENSIONS,
         "lines": _LINES,
+        "scope": _LINES,
         "turn": 0,
         "step": None,
         "further": 0,

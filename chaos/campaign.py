@@ -194,6 +194,8 @@ async def _play(setup: Setup, scene: Scene) -> tuple[list[Strike], bool]:
                 await following
                 await _stop_the_last(setup.seed, scene)
                 is_quiet = await scene.come_to_rest(REST_SECONDS)
+                if scene.broker is not None:
+                    is_quiet = await _see_a_reminder(setup.seed, scene) and is_quiet
                 await scene.look_around()
         return strikes, is_quiet
     finally:
@@ -209,6 +211,20 @@ async def _stop_the_last(seed: int, scene: Scene) -> None:
     while all(entry.job != job for entry in ledger.read(scene.folder / "ledger", torn=True)):  # noqa: ASYNC110
         await asyncio.sleep(0.1)
     await scene.client.cancel(job)
+
+
+async def _see_a_reminder(seed: int, scene: Scene) -> bool:
+    """Record jobs that no message names until workers name one; whether all have ended.
+
+    A worker that has just begun may sweep instead, and find them: but no worker begins from now on.
+    """
+    number = 0
+    while not any(hand.told("JobsReminded") for hand in scene.staff.hands):
+        number += 1
+        await scene.client.enqueue([load.unnamed(seed, number)])
+        if not await scene.come_to_rest(REST_SECONDS):
+            return False
+    return True
 
 
 async def _strike(setup: Setup, scene: Scene) -> list[Strike]:

@@ -145,6 +145,11 @@ def last_to_stop(seed: int) -> Wanted:
     return Wanted(f"{seed}-last", "stubborn", _STUBBORN)
 
 
+def unnamed(seed: int, number: int) -> Wanted:
+    """One more job of which no message tells."""
+    return Wanted(f"{seed}-unnamed-{number}", "noop")
+
+
 class _Names:
     """Keys that no other job has; and those that were given out."""
 

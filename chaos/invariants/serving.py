@@ -178,8 +178,11 @@ def _was_harmed(book: Casebook, stay: Stay, begin: datetime, end: datetime) -> b
 
 
 def _after_its_stop(book: Casebook, stay: Stay, attempt: Attempt) -> Iterator[Finding]:
-    # A claim may have been under way when the signal came; what it brings is given back unstarted.
-    if stay.stop_at is not None and attempt.started_at > book.time.latest(stay.stop_at) + book.terms.poll:
+    # A claim may have been under way when the signal came, for long on a machine without time for it; what it
+    # brings is given back unstarted.
+    stopped = attempt.started_at if stay.stop_at is None else book.time.latest(stay.stop_at)
+    late = attempt.started_at - stopped - book.terms.poll
+    if late > timedelta(0) and late > book.starved(stay, stopped, attempt.started_at):
         yield attempt.job, f"was claimed by {stay.worker} after it was asked to stop"
     elif attempt.ending is Ending.LOST and not _is_excused(book, stay, attempt):
         yield attempt.job, f"was lost when {stay.worker} was asked to stop"

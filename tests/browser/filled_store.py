@@ -125,7 +125,13 @@ def _job(definition: str, params: Any = None, **rest: Any) -> NewJob:
 
 
 OWNED = {
-    "running": _job("video.encode", {"file": "talk.mp4", "apiKey": "sk-123"}, tags=("media", "urgent")),
+    # Stopped on another day, whatever the hour of the test: such a date is the longest there.
+    "running": _job(
+        "video.encode",
+        {"file": "talk.mp4", "apiKey": "sk-123"},
+        tags=("media", "urgent"),
+        policy=Policy(timeout=50 * HOUR),
+    ),
     "cancelling": _job("video.encode", {"file": "keynote.mp4"}),
     "retrying": _job("mail.welcome", {"to": "ada@example.com"}, key="welcome-ada"),
     "suspended": _job("report.build", {"month": "2026-10"}),

@@ -60,3 +60,24 @@ async def overhang(page: Page) -> int:
     """By how many pixels the page is wider than its window."""
     wide: int = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
     return wide
+
+
+# Whatever ends beyond the window, unless one can scroll to it or sees by three dots that there is more.
+_CUT_OFF = """() => {
+    const goesOn = (one) => {
+        const style = getComputedStyle(one);
+        const hasDots = style.textOverflow === "ellipsis";
+        return hasDots || /auto|scroll/.test(style.overflowX) || one.matches(".unseen, .skip");
+    };
+    const isReachable = (one) => one !== null && (goesOn(one) || isReachable(one.parentElement));
+    return [...document.querySelectorAll("main, main *, .bar, .bar *")]
+        .filter((one) => one.getClientRects().length && one.getBoundingClientRect().right > innerWidth + 1)
+        .filter((one) => !isReachable(one))
+        .map((one) => `${one.tagName} ${one.className} ${one.textContent.trim().slice(0, 60)}`);
+}"""
+
+
+async def cut_off(page: Page) -> list[str]:
+    """The elements that end beyond the window and cannot be scrolled to."""
+    found: list[str] = await page.evaluate(_CUT_OFF)
+    return found

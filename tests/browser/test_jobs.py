@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,7 +13,6 @@ from tenure.core.model.states import State
 from tenure.core.model.trail import LogLine, Trail
 from tenure.core.reports.access import AuditEntry
 from tenure.core.reports.operations import PauseScope
-from tenure.core.values.documents import write
 from tenure.core.values.failure import Failure
 from tests.browser.conftest import Site, Window, check_accessible, shot
 from tests.storage.verbs import claim, found, recoverable, settle, succeeded, unrecoverable
@@ -217,24 +215,6 @@ async def test_a_refresh_leaves_alone_what_somebody_has_opened_and_typed(site: S
     await expect(page.get_by_role("article", name=other)).to_be_visible()
     await expect(words).to_have_value("not found by any")
     await expect(words).to_be_focused()
-
-
-async def test_texts_that_somebody_chose_run_nowhere(site: Site, page: Page) -> None:
-    """Row 89: the window tells of every script that ran, or was kept from it."""
-    hostile = """"'><img src=x onerror=alert(1)></script><script>alert(1)</script>"""
-    definition, [job] = await enqueue(site, params=write({hostile: hostile}), key=hostile + uuid4().hex)
-    [owned] = await claim(site.store, worker=hostile, lines=[Line("default", definition)])
-    line = LogLine(1, owned.started_at, "info", hostile)
-    await site.store.record(hostile, [Trail(owned.lease, (line,), ())])
-    error = Failure("ValueError", hostile, hostile)
-    await settle(site.store, [unrecoverable(owned, error)], worker=hostile)
-    for path in (f"/ui/jobs/{job}", "/ui/dead-letters"):
-        await page.goto(path)
-        await expect(page.get_by_text("onerror=alert(1)").first).to_be_visible()
-        await expect(page.locator("img")).to_have_count(0)
-    for path in (f"/ui/jobs?q={quote(hostile)}", f"/ui/{quote(hostile)}"):
-        await page.goto(path)
-        await expect(page.locator("img")).to_have_count(0)
 
 
 # A refresh that was under way may have put the end back in sight before the page knew of a reader.

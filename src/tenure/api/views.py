@@ -5,6 +5,7 @@ Every surface that shows JSON encodes these. Documents and texts that may hold s
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 import msgspec
@@ -147,6 +148,9 @@ class LedByItem(Struct, frozen=True, kw_only=True, rename="camel"):
     problem: str | None
 
 
+WorkerStanding = Literal["ready", "unready", "draining", "silent"]
+
+
 class WorkerItem(Struct, frozen=True, kw_only=True, rename="camel"):
     """A worker, and the queues, definitions and versions it serves."""
 
@@ -154,7 +158,7 @@ class WorkerItem(Struct, frozen=True, kw_only=True, rename="camel"):
     host: str
     pid: int
     version: str
-    status: str
+    status: WorkerStanding
     slots: int
     running: int
     started_at: datetime
@@ -166,7 +170,11 @@ class WorkerItem(Struct, frozen=True, kw_only=True, rename="camel"):
 def worker_item(known: WorkerStatus) -> WorkerItem:
     """A worker; its status is the first of silent, draining, ready and unready that applies."""
     worker = known.worker
-    statuses = {"silent": not known.is_alive, "draining": known.draining, "ready": known.is_ready}
+    statuses: dict[WorkerStanding, bool] = {
+        "silent": not known.is_alive,
+        "draining": known.draining,
+        "ready": known.is_ready,
+    }
     return WorkerItem(
         worker_id=worker.id,
         host=worker.host,

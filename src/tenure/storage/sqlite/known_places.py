@@ -53,12 +53,16 @@ class KnownPlaces:
 
     def __init__(self, statements: Mapping[str, str]) -> None:
         self._statements = statements
-        self._has_found_many: dict[str, bool] = {}  # by lines, as claims write them
+        self._has_found_many: dict[str, bool] = {}  # by the lines of claims
         self._walked_at = -math.inf
         self._trusted_for = FRESH_FOR
         self._some = MANY  # places that the next claim is offered first
         self._reached: int | None = None  # the last place that this claim got to; None without known places
+        self._is_scope_new = False
         self.steps: Mapping[str, Step] = {
+            "scope": self._note_scope,
+            "open_lines": self._serve,
+            "opened": self._serve,
             "places": self._pick,
             "walked": self._note_walked,
             "out_of_line": self._move_on,
@@ -70,6 +74,14 @@ class KnownPlaces:
         self._has_found_many = dict.fromkeys(self._has_found_many, False)
         return had_many
 
+    def _note_scope(self, connection: apsw.Connection, text: str, values: dict[str, Any]) -> None:
+        connection.execute(text, values)
+        self._is_scope_new = connection.changes() > 0
+
+    def _serve(self, connection: apsw.Connection, text: str, values: dict[str, Any]) -> None:
+        if self._is_scope_new:
+            connection.execute(text, values)
+
     def _pick(self, connection: apsw.Connection, text: str, values: dict[str, Any]) -> None:
         self._reached = None
         if values["limit"] and self._has_many(connection, values):
@@ -79,11 +91,11 @@ class KnownPlaces:
                 return
         connection.execute(text, values)
         if values["limit"]:
-            self._has_found_many[values["lines"]] = connection.changes() >= MANY
+            self._has_found_many[values["scope"]] = connection.changes() >= MANY
 
     def _has_many(self, connection: apsw.Connection, values: dict[str, Any]) -> bool:
         """Whether the last claim found very many places; before the first: are there as many lines?"""
-        has_many = self._has_found_many.get(values["lines"])
+        has_many = self._has_found_many.get(values["scope"])
         if has_many is None:
             if len(self._has_found_many) >= _MOST_ORDERS:
                 self._has_found_many.clear()
@@ -92,7 +104,7 @@ class KnownPlaces:
 
     def _scope(self, connection: apsw.Connection, values: dict[str, Any]) -> _Scope | None:
         """Bring what is known up to date; None if this claim has to walk."""
-        scope = _Scope(*self._run(connection, "scope", values).get)
+        scope = _Scope(*self._run(connection, "known_of", values).get)
         is_trusted = time.monotonic() - self._walked_at < self._trusted_for
         if scope.lines != scope.open:
             if scope.lines is not None and is_trusted:
@@ -102,7 +114,7 @@ class KnownPlaces:
         elif not is_trusted or scope.last - (scope.place or 0) > MOST_ARRIVALS:
             scope = self._walk(connection, values, scope)
         elif scope.last != scope.place:
-            arrived = {**values, "open": scope.open, "seen": scope.seen, "place": scope.place}
+            arrived = {**values, "seen": scope.seen, "place": scope.place}
             self._run(connection, "arrived", arrived)
             self._keep(connection, values, scope)
         if values["step"] and scope.horizon != _END:
@@ -111,7 +123,7 @@ class KnownPlaces:
 
     def _walk(self, connection: apsw.Connection, values: dict[str, Any], scope: _Scope) -> _Scope:
         began = time.monotonic()
-        self._run(connection, "learned", {**values, "open": scope.open, "front": FRONT})
+        self._run(connection, "learned", {**values, "front": FRONT})
         horizon = self._run(connection, "horizon", {"front": FRONT}).get
         scope = scope._replace(horizon=_END if horizon is None else horizon)
         self._keep(connection, values, scope)
@@ -136,14 +148,14 @@ class KnownPlaces:
             picked, reached = self._run(connection, "reached", {}).get
             if picked == limit:
                 self._reached = reached
-                self._has_found_many[values["lines"]] = True
+                self._has_found_many[values["scope"]] = True
                 self._some = reached + passed_over + 4 if past == some else past
                 break
             known = connection.execute("SELECT count(*) FROM temp.standing").get
             if past >= known:
                 self._reached = past
                 self._end(connection, values, scope)
-                self._has_found_many[values["lines"]] = known >= MANY
+                self._has_found_many[values["scope"]] = known >= MANY
                 break
             some *= 4
         if picked and scope.last == scope.place:

@@ -22,6 +22,16 @@ CREATE TEMP TABLE replaying (position INTEGER PRIMARY KEY, job, state, replay, f
 CREATE TEMP TABLE pruning (id PRIMARY KEY, line, state, is_over, is_found, lines) WITHOUT ROWID;
 CREATE TEMP TABLE keeping (definition PRIMARY KEY, succeeded, others, keyed, logs) WITHOUT ROWID;
 CREATE TEMP TABLE place (position INTEGER PRIMARY KEY, line, rank, limits, most);
+-- The lines that a claim may take from, without those that are paused, kept from one claim to the next: there may be ten
+-- thousand. `scope` says whose these are and which pauses held.
+CREATE TEMP TABLE served (
+    queue TEXT, definition TEXT, version INTEGER, PRIMARY KEY (queue, definition, version)
+) WITHOUT ROWID;
+CREATE TEMP TABLE scope (is_only INTEGER PRIMARY KEY, lines, pauses, is_new);
+CREATE TEMP TRIGGER outdate AFTER INSERT ON scope
+BEGIN
+    DELETE FROM served;
+END;
 CREATE TEMP TABLE walked (line PRIMARY KEY, rank) WITHOUT ROWID;
 -- Where jobs stand when there are very many lines, kept from one claim to the next: `n` is the how manieth rank of its line a
 -- walk found there, `served` the claim that last took jobs from it, `since` when its first job was queued, once that was

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tenure.surfaces.dashboard import assets
+from tenure.surfaces.dashboard import assets, looks
 from tenure.surfaces.dashboard.formats import FILTERS, spelled_out
 from tenure.surfaces.dashboard.frame import AT_THE_THUMB, groups_of
 from tenure.surfaces.http.app.caller import Caller
@@ -95,4 +95,5 @@ def _environment() -> "Environment":
     )
     environment.filters.update(FILTERS)
     environment.globals["asset"] = assets.address
+    environment.globals["looks"] = looks
     return environment

@@ -15,7 +15,7 @@ import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,8 +35,12 @@ PATIENCE = 2.0
 MOST_PATIENCE = 10.0
 """Seconds that it waits in all, for a reader that is slow."""
 
-Form = Callable[[Sequence[T], int], Sequence[bytes]]
-"""Formats the items that wait, and the number dropped before them, as lines."""
+Form = Callable[[Sequence[T], int], Iterable[bytes]]
+"""Formats the items that wait, and the number dropped before them, as lines.
+
+Best one at a time: each write lets other threads go on. Thousands of lines formatted before the first write
+would keep the event loop waiting for the interpreter's lock.
+"""
 
 
 class NonblockingStdio(Generic[T]):
@@ -122,7 +126,7 @@ class NonblockingStdio(Generic[T]):
                 select.select([], [self._descriptor], [])
 
 
-def _pieces(lines: Sequence[bytes], most: int) -> Iterator[bytes]:
+def _pieces(lines: Iterable[bytes], most: int) -> Iterator[bytes]:
     """The lines, joined to pieces of at most so many bytes."""
     piece: list[bytes] = []
     size = 0

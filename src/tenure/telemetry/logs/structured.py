@@ -6,7 +6,7 @@ Unprintable characters are escaped, so an entry is always one line.
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,11 +47,11 @@ class Structured:
         self._hide_fields = hide_fields
         self._notices = notices
 
-    def __call__(self, entries: Sequence[LogEntry], dropped: int) -> list[bytes]:
+    def __call__(self, entries: Sequence[LogEntry], dropped: int) -> Iterator[bytes]:
         """The lines of these entries."""
         if dropped:
             entries = [LogEntry(time.time(), "warning", "log.dropped", {"count": dropped}), *entries]
-        return [self._line(entry) for entry in entries]
+        return map(self._line, entries)
 
     def _line(self, entry: LogEntry) -> bytes:
         at, level, event, fields = entry

@@ -67,6 +67,22 @@ def test_a_claim_is_offered_little_more_room_than_the_last_one_used() -> None:
     assert len(offered(places)) > 11
 
 
+def test_a_claim_is_offered_no_more_places_than_it_may_come_to() -> None:
+    """However many there are. Each goes first in its turn; once those on offer are spent, others follow."""
+    places = looked_up(*(found(line) for line in range(1, 501)))
+    assert len(claim(places, dict.fromkeys(range(2, 12), 1))) < 20
+    left = {1, *range(11, 501)}
+    assert {offered(places)[0] for _ in left} == left
+    plenty = places.offers(10, 0)
+    places.note_claimed(plenty, 10, {plenty[0].place: [taken(7)] * 10})
+    assert len(offered(places)) < 10
+    seen = set[int]()
+    while turn := claim(places, {}):
+        assert not seen & set(turn)
+        seen |= set(turn)
+    assert seen == left
+
+
 def test_a_place_without_room_is_not_spent() -> None:
     """It is passed over, and on offer again when room is free."""
     places = looked_up(found(1, limits=(7,), free=2), found(2, limits=(7,), free=2))

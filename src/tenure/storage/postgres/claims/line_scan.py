@@ -28,8 +28,8 @@ from tenure.storage.mapping.turn_rows import line as shared_line
 from tenure.storage.mapping.values import Row
 from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
-from tenure.storage.postgres.claims.offers import Offer, OpenLine, spent, used_share
-from tenure.storage.postgres.claims.place_order import PlaceOrder
+from tenure.storage.postgres.claims.offers import Offer, OpenLine, Wanted, jobs_a_place, spent, used_share
+from tenure.storage.postgres.claims.place_order import Equals, PlaceOrder
 from tenure.storage.postgres.claims.room import LimitRoom
 
 FRONT = 10
@@ -44,12 +44,6 @@ MOST_REMEMBERED = 50_000
 
 SPARSE = 0.8
 """Up to which share of the room that is used fewer jobs are said to wait than there is room for."""
-
-MARGIN = 1.3
-"""How many times the jobs of a claim it is offered, by what the last offers gave."""
-
-FIRST_MARGIN = 2.0
-"""The same where no offers have shown yet how much of the room is used."""
 
 
 class LineScan:
@@ -71,12 +65,12 @@ class LineScan:
         self._spent: dict[Place, int] = {}  # the same of spent places
         self._doubted: set[Place] = set()  # gave fewer jobs than they could, which is not certain
         self._refilled: set[Place] = set()  # jobs were put there since the last offers
-        self._waited: dict[Place, int] = {}  # steps of age of the first job
         self._order = PlaceOrder()
         self._turn = 0
         self._has_passed_over = False  # a line without room, in the last offers
         self._has_more = False  # places that the last offers left out, since they were enough
         self._used: float | None = None  # the share of the room under limits that such offers use
+        self._jobs_a_place = 1.0  # that places without limits gave, of those that the last such claim came to
         self._is_unsure = False  # of the room under limits
         self._is_empty = False  # as far as is known, no place holds jobs
         self._open: set[int] = set()  # lines that were not paused, by the last look-up or a claim since
@@ -111,6 +105,7 @@ class LineScan:
         self._forget_places()
         is_first, self.after_line = not self.after_line, 0
         walks: dict[int, list[int]] = {}
+        waits: dict[Place, int] = {}
         for line, queue, definition, version, rank, seq, limits, n, waited, room in found:
             if queue is None:
                 self.after_line = line or 0
@@ -119,10 +114,12 @@ class LineScan:
             self.known[line] = OpenLine(shared_line(queue, definition, version), tuple(limits))
             self._claimed_to[line, rank] = seq - 1
             if waited is not None and waited >= STEP:
-                self._waited[line, rank] = waited // STEP
+                waits[line, rank] = waited // STEP
             if n >= front:
                 walks.setdefault(line, []).append(rank)
         self._found_lines.update(line for line, _ in self._claimed_to)
+        limited = {place: bool(self.known[place[0]].limits) for place in self._claimed_to}
+        self._order.learn(limited, waits, self._turn)
         self._note_walks(walks)
         self._open = set(self._found_lines)
         self._is_empty = not self._claimed_to and not self.after_line
@@ -133,9 +130,8 @@ class LineScan:
             self.known.clear()
         self._found_lines.clear()
         self.room.clear()
-        for places in (self._claimed_to, self._spent, self._doubted, self._waited):
+        for places in (self._claimed_to, self._spent, self._doubted):
             places.clear()
-        self._order.forget()
         self._is_unsure = self.has_guessed = False
 
     def _note_walks(self, walks: Mapping[int, Sequence[int]]) -> None:
@@ -182,8 +178,7 @@ class LineScan:
             self._hints.add([place])
         if place[0] in self._found_lines:
             self._restore(place)
-            self._claimed_to.setdefault(place, 0)
-            self._order.note_new(place)
+            self._open_place(place, self._claimed_to.get(place, 0))
         # The last look-up did not find the line: it was empty or new, or it is paused.
         elif line is None or line in self._served:
             self.forget()
@@ -220,42 +215,49 @@ class LineScan:
         No place is offered before jobs of a long line that were not looked up, unless these have no room.
         `returning` is how many attempts end in the same statement: they may leave their slots to others.
         """
-        turn = self._turn + 1
         self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        limited_room, most_room = 0, limit * (MARGIN / self._used if self._used else FIRST_MARGIN)
+        wanted = Wanted(limit, self._used, self._jobs_a_place)
         horizon = self._horizon(returning)
-        waited = self._waited if goes_by_age(turn) else {}
-        for equals in self._order.by_rank(self._claimed_to, self.known, waited):
+        for equals in self._order.by_rank(by_age=goes_by_age(self._turn + 1)):
             if horizon is not None and equals.rank > horizon:
                 break
-            reached = 0
-            if limited_room <= most_room:
-                for place in equals.rotated(turn):
-                    reached += 1
-                    if place in self._claimed_to:
-                        limited_room += self._offer(place, limit, returning, offers)
-                        if limited_room > most_room:
-                            break
-            self._has_more = self._has_more or reached < len(equals.places)
-            for place in equals.unlimited_behind(turn, reached):
-                if place in self._claimed_to:
-                    self._offer(place, limit, returning, offers)
+            if wanted.is_met:
+                self._has_more = True
+                break
+            equals.rotate()
+            self._offer_equals(equals, wanted, returning, offers)
         if offers:
             self._turn += 1
             self.freshness.note_offers()
         return offers
 
-    def _offer(self, place: Place, limit: int, returning: int, offers: list[Offer]) -> int:
-        """Add a place to the offers, if it has room; returns its room under limits."""
+    def _offer_equals(self, equals: Equals, wanted: Wanted, returning: int, offers: list[Offer]) -> None:
+        """Offer places of one rank: of those with limits and of those without, as many as are wanted."""
+        reached = unlimited = 0
+        for place in equals:
+            if wanted.is_met_under_limits or wanted.is_met:
+                break
+            reached += 1
+            unlimited += not self.known[place[0]].limits
+            self._offer(place, wanted, returning, offers)
+        self._has_more = self._has_more or reached < len(equals)
+        for place in equals.unlimited_behind(unlimited):
+            if wanted.is_met:
+                break
+            self._offer(place, wanted, returning, offers)
+
+    def _offer(self, place: Place, wanted: Wanted, returning: int, offers: list[Offer]) -> None:
+        """Add a place to the offers, if it has room."""
         after, line = self._claimed_to[place], self.known[place[0]]
-        room = min((self.room.after(one, returning) for one in line.limits), default=limit)
+        room = min((self.room.after(one, returning) for one in line.limits), default=wanted.jobs)
         if room <= 0:
             self._has_passed_over = True
-            return 0
-        offers.append(Offer(place, after, line, room))
-        return room if line.limits else 0
+            return
+        offer = Offer(place, after, line, room)
+        offers.append(offer)
+        wanted.note(offer)
 
     def _horizon(self, returning: int) -> int | None:
         """The rank behind which jobs that were not looked up may be more urgent than any known place."""
@@ -280,15 +282,14 @@ class LineScan:
         for place, rows in taken.items():
             last = rows[-1]
             if last["seq"] > self._claimed_to.get(place, 0):
-                self._claimed_to[place] = last["seq"]
-                self._order.note_new(place)
-            if place in self._waited:
-                self._waited[place] = (last["started_at"] - last["queued_at"]) // STEP
+                self._open_place(place, last["seq"])
+            self._order.note_waited(place, (last["started_at"] - last["queued_at"]) // STEP)
         gave = {place: len(rows) for place, rows in taken.items()}
         self._doubted -= gave.keys()
         self._open.update(line for line, _ in gave)
         self._give_up_spent(offers, gave, limit)
         self._used = used_share(offers, gave, limit) or self._used
+        self._jobs_a_place = jobs_a_place(offers, gave, limit) or self._jobs_a_place
         under = {offer.limits for offer in offers}
         if sum(gave.values()) < limit and not (self._has_passed_over or self._has_more):
             self._has_passed_over = bool(under) and not any(map(self.room.is_free, under))
@@ -311,14 +312,20 @@ class LineScan:
         """Stop offering a place, unless jobs were put there meanwhile."""
         if offer.place in self._claimed_to and offer.place not in self._refilled:
             self._spent[offer.place] = self._claimed_to.pop(offer.place)
+            self._order.drop(offer.place)
             self._is_unsure = self._is_unsure or bool(offer.limits)
 
     def _restore(self, place: Place) -> None:
         """Offer a place again: jobs were put in line there."""
         self._refilled.add(place)
         if (after := self._spent.pop(place, None)) is not None:
-            self._claimed_to[place] = after
-            self._order.note_new(place)
+            self._open_place(place, after)
+
+    def _open_place(self, place: Place, after: int) -> None:
+        """Offer this place, behind the job of this number."""
+        if place not in self._claimed_to:
+            self._order.add(place, is_limited=bool(self.known[place[0]].limits))
+        self._claimed_to[place] = after
 
     def _may_give(self, line: int, returning: int) -> bool:
         return all(self.room.after(limit, returning) > 0 for limit in self.known[line].limits)

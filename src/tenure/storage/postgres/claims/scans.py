@@ -17,14 +17,18 @@ class LineScans:
 
     def __init__(self) -> None:
         self._by_lines: dict[tuple[Line, ...], LineScan] = {}
+        self._last: tuple[tuple[Line, ...], LineScan] | None = None
 
     def of(self, lines: tuple[Line, ...]) -> LineScan:
         """The scan of these lines."""
+        if self._last is not None and self._last[0] is lines:  # else ten thousand of them would be hashed
+            return self._last[1]
         scan = self._by_lines.get(lines)
         if scan is None:
             if len(self._by_lines) > MOST_ORDERS:
                 self._by_lines.clear()
             scan = self._by_lines[lines] = LineScan(lines)
+        self._last = lines, scan
         return scan
 
     def note_queued(self, places: Mapping[Place, NewJob | None]) -> None:

@@ -63,6 +63,29 @@ INSERT INTO tenure_finished (state, job, at, fingerprint) SELECT state, job, :no
 -- part: freed
 UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed.limited;
 
+-- part: scope
+-- Which lines are served, and which pauses hold. Only where that has changed since the last claim are the lines read.
+INSERT OR REPLACE INTO temp.scope (is_only, lines, pauses, is_new)
+SELECT 1, :scope, held.pauses, 1
+  FROM (SELECT json_group_array(json_array(queue, definition, version)) AS pauses
+          FROM tenure_pause WHERE until IS NULL OR until > :now) held
+ WHERE :limit > 0
+   AND NOT EXISTS (SELECT 1 FROM temp.scope WHERE scope.lines = :scope AND scope.pauses = held.pauses);
+
+-- part: open_lines
+INSERT INTO temp.served (queue, definition, version)
+SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
+  FROM temp.scope
+ CROSS JOIN json_each(:lines) wanted
+ WHERE scope.is_new
+   AND NOT EXISTS (SELECT 1 FROM tenure_pause
+                    WHERE queue IN ('', wanted.value ->> 0) AND definition IN ('', wanted.value ->> 1)
+                      AND version IN (0, wanted.value ->> 2)
+                      AND (until IS NULL OR until > :now));
+
+-- part: opened
+UPDATE temp.scope SET is_new = 0 WHERE is_new;
+
 -- part: places
 -- Where jobs stand that may be claimed, in the order to serve them: hops from one line to the next and from one rank
 -- to the next, so that a long line costs no more than a short one. Lines of equal rank take turns in going first.
@@ -73,18 +96,11 @@ UPDATE tenure_limited SET held = held - freed.n FROM temp.freed WHERE id = freed
 -- As a place is put in, `pick` takes jobs from it.
 INSERT INTO temp.place (line, rank, limits, most)
 WITH RECURSIVE
-served (queue, definition, version) AS MATERIALIZED (
-    SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2
-      FROM json_each(:lines) wanted
-     WHERE :limit > 0
-       AND (NOT EXISTS (SELECT 1 FROM tenure_pause)
-             OR NOT EXISTS (SELECT 1 FROM tenure_pause
-                             WHERE queue IN ('', wanted.value ->> 0) AND definition IN ('', wanted.value ->> 1)
-                               AND version IN (0, wanted.value ->> 2)
-                               AND (until IS NULL OR until > :now)))
-),
 few (line, limits) AS MATERIALIZED (
-    SELECT id, limits FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100
+    SELECT id, limits
+      FROM temp.served CROSS JOIN tenure_line USING (queue, definition, version)
+     WHERE :limit > 0
+     LIMIT 100
 ),
 filled (line) AS (
     SELECT CASE WHEN (SELECT count(*) FROM few) = 100 THEN (SELECT min(line) FROM tenure_ready) END
@@ -98,7 +114,7 @@ open (line, limits) AS (
             SELECT line.id, line.limits
               FROM filled
              CROSS JOIN tenure_line line ON line.id = filled.line
-              JOIN served USING (queue, definition, version))
+             CROSS JOIN temp.served USING (queue, definition, version))
      WHERE limits = '[]' OR (SELECT min(size - held)
                                FROM json_each(limits) part
                                JOIN tenure_limited limited ON limited.id = part.value
@@ -194,25 +210,18 @@ SELECT job.id, lease.n, attempt + 1, queued_at, :now, namespace, params, tracepa
  CROSS JOIN tenure_line line ON line.id = job.line
  WHERE lease.name = 'fence';
 
--- part: scope
--- Which of the lines are not paused, where the last job was put in line, and what is known of places.
-SELECT (SELECT json_group_array(json(wanted.value))
-          FROM json_each(:lines) wanted
-         WHERE NOT EXISTS (SELECT 1 FROM tenure_pause
-                            WHERE queue IN ('', wanted.value ->> 0) AND definition IN ('', wanted.value ->> 1)
-                              AND version IN (0, wanted.value ->> 2)
-                              AND (until IS NULL OR until > :now))) AS open,
-       sequence.n, known.lines, known.place, known.mark, known.horizon
+-- part: known_of
+-- Whose lines are served under which pauses, where the last job was put in line, and what is known of places.
+SELECT scope.lines || scope.pauses AS open, sequence.n, known.lines, known.place, known.mark, known.horizon
   FROM tenure_sequence sequence
+ CROSS JOIN temp.scope
   LEFT JOIN temp.known
  WHERE sequence.name = 'place';
 
 -- part: has_many
 SELECT count(*) = :many
   FROM (SELECT 1
-          FROM json_each(:lines) wanted
-         CROSS JOIN tenure_line line ON line.queue = wanted.value ->> 0 AND line.definition = wanted.value ->> 1
-                                    AND line.version = wanted.value ->> 2
+          FROM temp.served CROSS JOIN tenure_line USING (queue, definition, version)
          LIMIT :many);
 
 -- part: learned
@@ -222,9 +231,6 @@ SELECT count(*) = :many
 -- rank, and of all lines below. No rank is behind 65535: from there a hop leads to the next line.
 INSERT INTO temp.standing (line, rank, served, limits, n)
 WITH RECURSIVE
-served (queue, definition, version) AS MATERIALIZED (
-    SELECT DISTINCT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:open)
-),
 hop (place, before, n) AS (
     SELECT (SELECT line * 65536 + rank + 32768 FROM tenure_ready WHERE line > 0 ORDER BY line, rank LIMIT 1), 0, 0
      UNION ALL
@@ -234,7 +240,9 @@ hop (place, before, n) AS (
                    > (hop.place >> 16,
                       iif(hop.place >> 16 = hop.before >> 16
                           AND (hop.n + 1 >= :front
-                               OR NOT EXISTS (SELECT 1 FROM tenure_line line JOIN served USING (queue, definition, version)
+                               OR NOT EXISTS (SELECT 1
+                                                FROM tenure_line line
+                                               CROSS JOIN temp.served USING (queue, definition, version)
                                                WHERE line.id = hop.place >> 16)),
                           65535, (hop.place & 65535) - 32768))
              ORDER BY ready.line, ready.rank LIMIT 1),
@@ -244,7 +252,7 @@ hop (place, before, n) AS (
 SELECT line.id, (hop.before & 65535) - 32768, :turn - 1, line.limits, hop.n
   FROM hop
  CROSS JOIN tenure_line line ON line.id = hop.before >> 16
-  JOIN served USING (queue, definition, version)
+ CROSS JOIN temp.served USING (queue, definition, version)
  WHERE hop.n > 0
 ON CONFLICT DO UPDATE SET since = NULL, n = excluded.n;
 
@@ -257,8 +265,8 @@ SELECT s.line, s.rank, :turn - 1, line.limits, 0
         SELECT job FROM tenure_event WHERE mark >= :seen AND target = 'queued') came
  CROSS JOIN tenure_job_state s ON s.id = came.id AND s.state = 'queued' AND s.seq > :place
  CROSS JOIN tenure_line line ON line.id = s.line
- WHERE (line.queue, line.definition, line.version) IN (SELECT value ->> 0, value ->> 1, value ->> 2
-                                                         FROM json_each(:open))
+ CROSS JOIN temp.served USING (queue, definition, version)
+ WHERE true
 ON CONFLICT DO NOTHING;
 
 -- part: known

@@ -172,6 +172,7 @@ def no_claim(worker: str) -> dict[str, Any]:
         "limit": 0,
         "most_suspensions": MOST_SUSPENSIONS,
         "lines": "[]",
+        "scope": "",
         "turn": 0,
         "step": None,
         "further": 0,

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 
 from msgspec.structs import replace
 
 from tenure.core.errors import DataRefused, StoreError
 from tenure.core.model.aside import Aside, JobsAside
-from tenure.core.model.lease import Order
+from tenure.core.model.lease import Line, Order
 from tenure.core.model.outcome import Report
 from tenure.core.model.turn import TurnResult
 from tenure.core.values.bounds import MOST_SUSPENSIONS
@@ -26,6 +27,7 @@ class Turn(Bisection):
     """Turns of workers."""
 
     _turns = 0
+    _last_written: tuple[tuple[Line, ...], dict[str, str]] = (), {"lines": "[]", "scope": ""}
 
     async def settle_and_claim(self, reports: Sequence[Report], order: Order) -> TurnResult:
         self._turns += bool(order.limit)
@@ -35,7 +37,7 @@ class Turn(Bisection):
             "lease_for": rows.duration(order.lease_for),
             "limit": order.limit,
             "most_suspensions": MOST_SUSPENSIONS,
-            "lines": written_lines(order.lines),
+            **self._written(order.lines),
             "turn": self._turns,
             "step": rows.duration(STEP) if goes_by_age(self._turns) else None,
             "further": FURTHER,
@@ -52,6 +54,14 @@ class Turn(Bisection):
             return await self._settle_then_claim(reports, order)
         with intact(self._path):
             return TurnResult(settled_from(given, rows.settled_groups(answer)), rows.claimed(answer))
+
+    def _written(self, lines: tuple[Line, ...]) -> dict[str, str]:
+        """Lines as JSON, and what tells them from others; kept, since a worker has the same each time."""
+        if self._last_written[0] is not lines:
+            text = written_lines(lines)
+            scope = blake2b(text.encode(), digest_size=16).hexdigest()
+            self._last_written = lines, {"lines": text, "scope": scope}
+        return self._last_written[1]
 
     async def _run_turn(self, given: Sequence[ReportRow], values: dict[str, Any]) -> list[tuple[Any, ...]]:
         async def run(steps: Mapping[str, Step]) -> list[tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from tenure.api import views
 from tenure.api.views import WorkerItem
+from tenure.surfaces.dashboard.looks import WORKERS
 from tenure.surfaces.dashboard.renderer import render, see_other
 from tenure.surfaces.http.app.context import AppContext, Request, Response
 from tenure.surfaces.http.app.problems import Refusal
@@ -13,7 +14,7 @@ MOST_SILENT = 5
 """Workers not heard from that a sentence tells of."""
 
 ADDRESS = "/ui/workers"
-_ORDER = ("ready", "unready", "draining", "silent")
+_ORDER = tuple(WORKERS)
 
 
 async def workers(context: AppContext, request: Request) -> Response:

@@ -7,22 +7,10 @@ from msgspec import Struct
 
 from tenure.api.redaction import Redaction
 from tenure.api.views import attempt_item
-from tenure.core.model.outcome import Attempt, Ending
+from tenure.core.model.outcome import Attempt
 from tenure.core.values import fingerprint
 from tenure.core.values.failure import Failure
-
-_STATES = {
-    Ending.SUCCEEDED: ("succeeded", "succeeded"),
-    Ending.RECOVERABLE: ("failed", "failed"),
-    Ending.UNRECOVERABLE: ("failed", "failed"),
-    Ending.STOPPED: ("cancelled", "stopped"),
-    Ending.SUSPENDED: ("suspended", "suspended"),
-    Ending.HANDED_BACK: ("cancelled", "handed back"),
-    Ending.KILLED: ("failed", "killed"),
-    Ending.LOST: ("failed", "worker lost"),
-}
-"""The silhouette and the word of each ending."""
-
+from tenure.surfaces.dashboard.looks import ATTEMPTS
 
 _NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TOLD = frozenset({"running", "succeeded", "failed", "suspended"})
@@ -78,7 +66,7 @@ def attempts_view(attempts: Sequence[Attempt], redaction: Redaction, most: int) 
 
 def _row(attempt: Attempt, last: Attempt, is_same: bool, redaction: Redaction) -> AttemptRow:
     item = attempt_item(attempt, redaction)
-    state, word = ("running", "running") if attempt.ending is None else _STATES[attempt.ending]
+    state, word = ("running", "running") if attempt.ending is None else ATTEMPTS[attempt.ending]
     return AttemptRow(
         number=item.attempt,
         fence=item.fence,
