@@ -92,7 +92,7 @@ class PlaceOrder:
         self._waited[place] = steps
 
     def by_rank(self, *, by_age: bool) -> Iterable[Equals]:
-        """Places by rank. With age, each moves up a rank for every step that its first job has waited."""
+        """Places by their rank. With age, each moves up a rank for every step its first job has waited."""
         if not by_age or not self._waited:
             return self._strict.in_order()
         if self._aged is None:
