@@ -152,7 +152,7 @@ def _turns_inside(connection: apsw.Connection, batch: int, turns: int) -> Round:
 def _script(connection: apsw.Connection) -> list[str]:
     """The statements of one turn, with what comes in and what goes out kept inside SQLite."""
     texts = [scripts._CLEAR]
-    for part, text in scripts.Scripts()._script("settle_and_claim"):
+    for part, text in scripts.Scripts().parts_of("settle_and_claim"):
         if part == "given":
             texts.append(_given_from_lease(text))
         elif part == "answer":

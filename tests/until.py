@@ -11,9 +11,6 @@ T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds: generous, since a test that passes does not wait for them."""
 
-LONGEST_PAUSE = 0.2
-"""Seconds between two looks, however long a look takes."""
-
 
 @overload
 async def until(condition: Callable[[], Awaitable[T]], within: float = PATIENCE) -> T: ...
@@ -32,24 +29,21 @@ async def until(condition: Callable[[], Any], within: float = PATIENCE) -> Any:
     pauses = _pauses()
     async with asyncio.timeout(within):
         while True:
-            asked_at = time.monotonic()
             answer = condition()
             found = await answer if inspect.isawaitable(answer) else answer
             if found:
                 return found
-            await asyncio.sleep(_pause(next(pauses), asked_at))
+            await asyncio.sleep(next(pauses))
 
 
 def until_sync(condition: Callable[[], T], within: float = PATIENCE) -> T:
     """The same for tests without an event loop."""
     pauses, ends_at = _pauses(), time.monotonic() + within
-    while True:
-        asked_at = time.monotonic()
-        if found := condition():
-            return found
+    while not (found := condition()):
         if time.monotonic() > ends_at:
             raise TimeoutError(f"after {within:g} s it is still {found!r}")
-        time.sleep(_pause(next(pauses), asked_at))
+        time.sleep(next(pauses))
+    return found
 
 
 def _pauses() -> Iterator[float]:
@@ -58,8 +52,3 @@ def _pauses() -> Iterator[float]:
     while True:
         yield pause
         pause = min(2 * pause, 0.02)
-
-
-def _pause(usual: float, asked_at: float) -> float:
-    """Longer after a look that took long: the processor is needed by what is waited for."""
-    return max(usual, min(2 * (time.monotonic() - asked_at), LONGEST_PAUSE))

@@ -15,7 +15,7 @@ from tests.storage.migrated_databases import create_migrated
 from tests.surfaces.dashboard.browser_user import EVERY
 from tests.surfaces.http.auth.test_keys import make
 from tests.surfaces.http.http_server import serving
-from tests.whole import STORES
+from tests.whole import dealt
 
 NARROWEST = (320, 705, 961, 1201)
 """Pixels: the least that each layout has room for."""
@@ -66,7 +66,7 @@ async def site(
         await store.close()
 
 
-@pytest.mark.parametrize("site", STORES, indirect=True)
+@pytest.mark.parametrize("site", dealt(1), indirect=True)
 async def test_no_text_that_somebody_chose_is_more_than_text(site: HostileSite, window: Window) -> None:
     """Each is shown on some page; on none it makes an element, runs, turns text around or is cut off."""
     page = await window(site.admin)

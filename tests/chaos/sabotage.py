@@ -4,12 +4,13 @@ A patch names the statement and the words to replace, so that one which no longe
 space does not count.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
 
 from tenure.storage.schema import guards, statements
+from tenure.storage.schema.statements import Statements
 from tenure.storage.sqlite.file import connection
 from tenure.storage.sqlite.file.connection import scratch
 from tests.storage.backends import Backend
@@ -22,6 +23,29 @@ SCRATCH = "scratch"
 
 Patch = tuple[str, str, str]
 """Statement, words, other words; without words, the whole statement is replaced."""
+
+
+class PatchedStatements(Statements):
+    """Statements, some of them patched."""
+
+    def __init__(self, loaded: Statements, patches: Iterable[Patch]) -> None:
+        super().__init__({})
+        self._loaded = loaded
+        self._patched: dict[str, str] = {}
+        for patch in patches:
+            self._patched[patch[0]] = _patched(self[patch[0]], patch)
+
+    def __getitem__(self, name: str) -> str:
+        return self._patched.get(name) or self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    def file_of(self, name: str) -> Mapping[str, str]:
+        return {one: self[one] for one in self._loaded.file_of(name)}
 
 
 @dataclass(frozen=True)
@@ -42,17 +66,10 @@ class Sabotage:
         """Whether the database is of no use to others afterwards."""
         return self.unguarded or bool(self.sql)
 
-    def load(self, kind: str, load: Callable[[str], Mapping[str, str]]) -> Callable[[str], Mapping[str, str]]:
+    def load(self, kind: str, load: Callable[[str], Statements]) -> Callable[[str], Statements]:
         """Statements as they are loaded, with the patches."""
-
-        def patched(package: str) -> Mapping[str, str]:
-            loaded = dict(load(package))
-            for patch in self.patches.get(kind, ()):
-                if patch[0] != SCRATCH:
-                    loaded[patch[0]] = _patched(loaded[patch[0]], patch)
-            return loaded
-
-        return patched
+        patches = [patch for patch in self.patches.get(kind, ()) if patch[0] != SCRATCH]
+        return lambda package: PatchedStatements(load(package), patches)
 
     def scratch(self, name: str) -> str:
         """The scratch tables of SQLite's verbs, with the patches."""

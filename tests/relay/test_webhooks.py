@@ -123,12 +123,17 @@ async def test_whatever_a_receiver_does_the_event_comes_again_under_its_id(
     async with relay_on(store):
         [message] = await end_jobs(store, 1)
 
-        async def tried() -> dict[str, Delivery]:
-            found = {path: await store.delivery(one, message) for path, one in hooks.items()}
-            return {path: one for path, one in found.items() if one is not None and one.tries == 1}
+        first: dict[str, Delivery] = {}
 
-        await until(lambda: _all(tried, len(BEHAVIOURS)))
-        first = await tried()
+        async def have_been_tried() -> bool:
+            # Those that answer at once may be tried again before those that hang have failed.
+            for path in hooks.keys() - first.keys():
+                found = await store.delivery(hooks[path], message)
+                if found is not None and found.tries == 1:
+                    first[path] = found
+            return len(first) == len(hooks)
+
+        await until(have_been_tried)
         receiver.paths.clear()
         for path, (_, status, problem) in BEHAVIOURS.items():
             one = first[path]
@@ -140,11 +145,7 @@ async def test_whatever_a_receiver_does_the_event_comes_again_under_its_id(
             assert (delivery.message, delivery.status) == (message, 200)
     assert "/elsewhere" not in {one.target for one in receiver.requests}
     assert set(receiver.messages()) == {message}
-    assert all(count == 2 for path, count in _counts(receiver).items() if path != "/flood")
-
-
-async def _all(look: Any, number: int) -> bool:
-    return len(await look()) == number
+    assert all(count >= 2 for path, count in _counts(receiver).items() if path != "/flood")
 
 
 def _counts(receiver: Receiver) -> dict[str, int]:

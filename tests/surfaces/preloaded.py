@@ -88,8 +88,8 @@ if __name__ == "__main__":
     from tenure.__main__ import main
     from tenure.storage.schema import statements
 
-    # `main` imports these only after it has decided on a restart.
-    import_module("tenure.surfaces.cli.commands")
+    # `main` imports these only after it has decided on a restart, and of the commands the one that is run.
+    list(import_module("tenure.surfaces.cli.commands").commands.commands.values())
     # An address decides which of them a command imports.
     import_module("tenure.storage.sqlite.store")
     import_module("tenure.storage.postgres.store")

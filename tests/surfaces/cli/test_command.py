@@ -22,6 +22,18 @@ pytestmark = pytest.mark.both_stores
 ROOT = Path(__file__).parents[3]
 
 
+def test_a_command_imports_no_other() -> None:
+    """To import all of them takes longer than most of them do."""
+    program = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); from tenure.__main__ import main; "
+    )
+    command = [sys.executable, "-c", f"{program}main()", "queues", "--help"]
+    loaded = subprocess.check_output(command, text=True, env=environment()).splitlines()[-1].split()
+    calls = {name for name in loaded if name.startswith("tenure.surfaces.cli.calls.")}
+    assert calls == {"tenure.surfaces.cli.calls.queues"}
+    assert not {"tenure.engine.worker.worker", "asyncpg", "apsw"} & set(loaded)
+
+
 async def test_three_slashes_lead_to_a_file_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,7 +113,7 @@ def test_every_attempt_is_told_with_its_duration_reason_retries_and_state() -> N
 
 
 def json_lines(given: list[LogEntry]) -> list[bytes]:
-    return Structured(hide, notices=True, hide_fields=USUAL.fields)(given, 7)
+    return list(Structured(hide, notices=True, hide_fields=USUAL.fields)(given, 7))
 
 
 def console_lines(given: list[LogEntry]) -> list[bytes]:
@@ -178,7 +178,7 @@ def test_successes_that_come_faster_than_anybody_reads_are_counted(monkeypatch: 
 def test_notices_are_for_people_unless_json_is_asked_for() -> None:
     put: list[LogEntry] = []
     EventLog(put.append).notice("app:app on sqlite:///tenure.db")
-    assert Structured(hide, notices=False)(put, 0) == [b"app:app on sqlite:///tenure.db\n"]
+    assert list(Structured(hide, notices=False)(put, 0)) == [b"app:app on sqlite:///tenure.db\n"]
     [line] = structured(put)
     assert (line["event"], line["message"]) == ("notice", "app:app on sqlite:///tenure.db")
 

@@ -65,7 +65,7 @@ class Scripts:
         self, connection: apsw.Connection, verb: str, only: Only, jobs: Collection[str], /, **values: Any
     ) -> None:
         """Run a verb's script for some of the jobs that it finds; leases are not cleaned up."""
-        parts = [part for part in self._script(verb)[:-1] if part[0] != "swept"]
+        parts = [part for part in self.parts_of(verb)[:-1] if part[0] != "swept"]
         found = [part for part, _ in parts].index(only.behind) + 1
         self._run_parts(connection, verb, parts[:found], (), values)
         named = msgspec.json.encode(sorted(jobs)).decode()
@@ -75,7 +75,7 @@ class Scripts:
 
     def find(self, connection: apsw.Connection, verb: str, only: Only, /, **values: Any) -> None:
         """Run a verb's script up to the part that finds its jobs."""
-        parts = self._script(verb)[:-1]
+        parts = self.parts_of(verb)[:-1]
         found = [part for part, _ in parts].index(only.behind) + 1
         self._run_parts(connection, verb, parts[:found], (), values)
 
@@ -88,13 +88,13 @@ class Scripts:
         steps: Mapping[str, Step] = _NO_STEPS,
     ) -> str:
         """Run all parts but the last; returns the text of the last, which is the answer."""
-        *parts, (last, answer) = self._script(verb) or [("", "")]
+        *parts, (last, answer) = self.parts_of(verb) or [("", "")]
         if last != "answer":
             raise LookupError(f"{verb}.sql has no part named answer")
         self._run_parts(connection, verb, parts, given, values, steps)
         return answer
 
-    def _script(self, verb: str) -> list[tuple[str, str]]:
+    def parts_of(self, verb: str) -> list[tuple[str, str]]:
         """The parts of a verb with their names, up to its answer. Several threads may be the first to ask."""
         if verb not in self._scripts:
             parts = list[tuple[str, str]]()

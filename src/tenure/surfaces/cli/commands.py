@@ -7,6 +7,8 @@ import io
 import os
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
@@ -16,25 +18,31 @@ from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, StoreRe
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked_in
 from tenure.execution.handler.handler import AppFailed
-from tenure.surfaces.cli.calls.api import api
-from tenure.surfaces.cli.calls.definitions import definitions
-from tenure.surfaces.cli.calls.doctor import doctor
-from tenure.surfaces.cli.calls.enqueue import NotInTime, enqueue
-from tenure.surfaces.cli.calls.jobs import jobs
-from tenure.surfaces.cli.calls.keys import audit, keys
-from tenure.surfaces.cli.calls.limits import limits
-from tenure.surfaces.cli.calls.migrate import migrate
-from tenure.surfaces.cli.calls.queues import queues
-from tenure.surfaces.cli.calls.retention import retention
-from tenure.surfaces.cli.calls.serve import serve
-from tenure.surfaces.cli.calls.worker import worker
-from tenure.surfaces.cli.calls.workers import workers
-from tenure.surfaces.cli.demo.demo import demo
+from tenure.surfaces.cli.database import NotInTime
 from tenure.surfaces.cli.other_commands import WordedGroup
-from tenure.surfaces.cli.schedules.commands import schedules
-from tenure.surfaces.cli.schedules.scheduler import scheduler
-from tenure.surfaces.cli.webhooks.commands import webhooks
 from tenure.version import __version__
+
+PLACES = {
+    "api": "calls.api",
+    "audit": "calls.keys",
+    "definitions": "calls.definitions",
+    "demo": "demo.demo",
+    "doctor": "calls.doctor",
+    "enqueue": "calls.enqueue",
+    "jobs": "calls.jobs",
+    "keys": "calls.keys",
+    "limits": "calls.limits",
+    "migrate": "calls.migrate",
+    "queues": "calls.queues",
+    "retention": "calls.retention",
+    "scheduler": "schedules.scheduler",
+    "schedules": "schedules.commands",
+    "serve": "calls.serve",
+    "webhooks": "webhooks.commands",
+    "worker": "calls.worker",
+    "workers": "calls.workers",
+}
+"""The module of each command. It is imported when the command is asked for: a process runs one of them."""
 
 EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (InvalidInput, 2),
@@ -48,6 +56,20 @@ EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
 """The first class that matches decides."""
 
 INTERRUPTED = 130
+
+
+class Imported(Mapping[str, click.Command]):
+    """The commands by name, each imported when it is first asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        command: click.Command = getattr(import_module(f"{__package__}.{PLACES[name]}"), name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
 
 
 class Commands(WordedGroup):
@@ -73,7 +95,7 @@ class Commands(WordedGroup):
             ctx.exit(INTERRUPTED)
 
 
-@click.group("tenure", cls=Commands)
+@click.group("tenure", cls=Commands, commands=Imported())
 @click.version_option(__version__, prog_name="tenure", message="%(prog)s %(version)s")
 @click.pass_context
 def commands(ctx: click.Context) -> None:
@@ -83,26 +105,6 @@ def commands(ctx: click.Context) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A character that the terminal's encoding lacks must not fail a command.
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-commands.add_command(definitions)
-commands.add_command(api)
-commands.add_command(demo)
-commands.add_command(doctor)
-commands.add_command(enqueue)
-commands.add_command(jobs)
-commands.add_command(keys)
-commands.add_command(audit)
-commands.add_command(limits)
-commands.add_command(migrate)
-commands.add_command(queues)
-commands.add_command(retention)
-commands.add_command(scheduler)
-commands.add_command(schedules)
-commands.add_command(serve)
-commands.add_command(webhooks)
-commands.add_command(worker)
-commands.add_command(workers)
 
 
 def _error_text(error: Exception) -> str:

@@ -103,10 +103,10 @@ GENERAL = {
 
 def group_of(route: Route) -> str:
     """The group that a route is asked in; whatever is new falls into one."""
-    if not route.path.startswith("/v1/jobs"):
-        return "operators and processes" if route.path.startswith(("/v1", "/metrics")) else "clients"
-    if route.method == "GET":
-        return "jobs that are looked at"
+    if not route.path.startswith("/v1/jobs") and route.path.startswith(("/v1", "/metrics")):
+        return "operators and processes"
+    if not route.path.startswith("/v1/jobs") or route.method == "GET":
+        return "clients, and jobs that are looked at"
     return "jobs one by one" if "jobId" in route.names else "jobs by the dozen"
 
 

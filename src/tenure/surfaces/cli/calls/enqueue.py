@@ -9,7 +9,7 @@ import click
 
 from tenure.api import inputs, views
 from tenure.api.redaction import Redaction
-from tenure.core.errors import InvalidInput, TenureError, UnknownDefinition
+from tenure.core.errors import InvalidInput, UnknownDefinition
 from tenure.core.model.job import Enqueued, Job
 from tenure.core.model.spec import Spec
 from tenure.core.values.documents import Document
@@ -19,7 +19,7 @@ from tenure.engine.client.client import JobClient
 from tenure.engine.client.outcome import result_of
 from tenure.surfaces.cli.calls.definition_lookup import unknown
 from tenure.surfaces.cli.calls.jobs_why import telling_why
-from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
+from tenure.surfaces.cli.database import NotInTime, Parts, database_option, redaction_in_force, with_client
 from tenure.surfaces.cli.options import (
     key_argument,
     moment_option,
@@ -29,10 +29,6 @@ from tenure.surfaces.cli.options import (
     version_option,
 )
 from tenure.surfaces.cli.output import json_option, print_json
-
-
-class NotInTime(TenureError):
-    """A job has not ended in the time for which a command waits."""
 
 
 @click.command(context_settings={"allow_extra_args": True})
