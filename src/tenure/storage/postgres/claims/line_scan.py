@@ -29,8 +29,8 @@ from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
 from tenure.storage.postgres.claims.offers import (
     Offer,
-    OpenLine,
     OffersWanted,
+    OpenLine,
     jobs_a_place,
     spent,
     used_share,
