@@ -293,7 +293,8 @@ class LineScan:
         self._is_empty = False
         for place, rows in taken.items():
             last = rows[-1]
-            if last["seq"] > self._claimed_to.get(place, 0):
+            # The line may be forgotten: a look-up of another call came in between.
+            if place[0] in self.known and last["seq"] > self._claimed_to.get(place, 0):
                 self._open_place(place, last["seq"])
             self._order.note_waited(place, (last["started_at"] - last["queued_at"]) // STEP)
         gave = {place: len(rows) for place, rows in taken.items()}
