@@ -95,7 +95,7 @@ def test_a_look_up_forgets_places_that_are_empty_by_now() -> None:
 def test_a_claim_may_outlive_what_was_remembered_of_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another call has looked up other lines while the claim was under way."""
     places = looked_up(found(1), found(2))
-    offers = places.offers(10, 0)
+    offers = [offer for offer in places.offers(10, 0) if offer.place == (1, 0)]
     monkeypatch.setattr(line_scan, "MOST_REMEMBERED", 1)
     look_up(places, found(2))
     places.note_claimed(offers, 1, {(1, 0): [taken(5)]})
