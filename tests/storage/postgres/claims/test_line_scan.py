@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
+import pytest
 
 from tenure.core.model.lease import Line
+from tenure.storage.postgres.claims import line_scan
 from tenure.storage.postgres.claims.line_scan import LineScan
 from tests.storage.clock import START
 from tests.storage.verbs import MAIL
@@ -87,6 +89,16 @@ def test_a_look_up_forgets_how_far_a_line_had_been_emptied() -> None:
 def test_a_look_up_forgets_places_that_are_empty_by_now() -> None:
     places = looked_up(found(1), found(2))
     look_up(places, found(2))
+    assert offered(places) == [2]
+
+
+def test_a_claim_may_outlive_what_was_remembered_of_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another call has looked up other lines while the claim was under way."""
+    places = looked_up(found(1), found(2))
+    offers = [offer for offer in places.offers(10, 0) if offer.place == (1, 0)]
+    monkeypatch.setattr(line_scan, "MOST_REMEMBERED", 1)
+    look_up(places, found(2))
+    places.note_claimed(offers, 1, {(1, 0): [taken(5)]})
     assert offered(places) == [2]
 
 
