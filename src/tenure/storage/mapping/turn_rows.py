@@ -35,7 +35,7 @@ CLAIM_COLUMNS = 16
 _UNKNOWN = (None, None, None, None)
 _STATES: Mapping[str, State] = {state.value: state for state in State}
 
-line = lru_cache(maxsize=1024)(Line)
+line = lru_cache(maxsize=20_000)(Line)
 """The line of that name; equal ones are one object, checked once."""
 
 

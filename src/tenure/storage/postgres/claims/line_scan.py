@@ -24,7 +24,6 @@ from typing import Any
 
 from tenure.core.model.lease import Line
 from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
-from tenure.storage.mapping.turn_rows import line as shared_line
 from tenure.storage.mapping.values import Row
 from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
@@ -51,6 +50,7 @@ class LineScan:
 
     def __init__(self, served: Collection[Line]) -> None:
         self._served = frozenset(served)
+        self._served_by_name = {(line.queue, line.definition, line.version): line for line in served}
         self.known: dict[int, OpenLine] = {}  # by id; also lines that are empty by now
         self.room = LimitRoom()
         self.freshness = Freshness()
@@ -106,19 +106,22 @@ class LineScan:
         is_first, self.after_line = not self.after_line, 0
         walks: dict[int, list[int]] = {}
         waits: dict[Place, int] = {}
+        limited: dict[Place, bool] = {}
+        lines, known, claimed_to = self._served_by_name, self.known, self._claimed_to
         for line, queue, definition, version, rank, seq, limits, n, waited, room in found:
             if queue is None:
                 self.after_line = line or 0
                 self.room.learn(room)
                 continue
-            self.known[line] = OpenLine(shared_line(queue, definition, version), tuple(limits))
-            self._claimed_to[line, rank] = seq - 1
+            place = line, rank
+            known[line] = OpenLine(lines[queue, definition, version], tuple(limits))
+            claimed_to[place] = seq - 1
+            limited[place] = bool(limits)
             if waited is not None and waited >= STEP:
-                waits[line, rank] = waited // STEP
+                waits[place] = waited // STEP
             if n >= front:
                 walks.setdefault(line, []).append(rank)
         self._found_lines.update(line for line, _ in self._claimed_to)
-        limited = {place: bool(self.known[place[0]].limits) for place in self._claimed_to}
         self._order.learn(limited, waits, self._turn)
         self._note_walks(walks)
         self._open = set(self._found_lines)

@@ -17,11 +17,11 @@ _Key = tuple[int, int]
 class Equals:
     """Places of one rank, which take turns in going first."""
 
-    def __init__(self, rank: int) -> None:
+    def __init__(self, rank: int, places: Iterable[Place] = (), unlimited: Iterable[Place] = ()) -> None:
         self.rank = rank
         """The rank that they count as; with age, it may be ahead of their own."""
-        self._places: OrderedDict[Place, None] = OrderedDict()
-        self._unlimited: OrderedDict[Place, None] = OrderedDict()  # of them, in the same order
+        self._places: OrderedDict[Place, None] = OrderedDict.fromkeys(places)
+        self._unlimited: OrderedDict[Place, None] = OrderedDict.fromkeys(unlimited)  # in the same order
 
     def __len__(self) -> int:
         return len(self._places)
@@ -59,15 +59,15 @@ class PlaceOrder:
         self._is_limited: dict[Place, bool] = {}
         self._waited: dict[Place, int] = {}  # steps of age of the first job; only where there are any
         self._turn = 0
-        self._strict = _Ranks()
+        self._strict = _Ranks({})
         self._aged: _Ranks | None = None  # made when it is first asked for
 
-    def learn(self, places: Mapping[Place, bool], waited: dict[Place, int], turn: int) -> None:
+    def learn(self, places: dict[Place, bool], waited: dict[Place, int], turn: int) -> None:
         """Begin anew with these places: whether each has limits, and for how many steps its first job waited.
 
         The number of the turn tells which of equal places goes first.
         """
-        self._is_limited, self._waited, self._turn = dict(places), waited, turn
+        self._is_limited, self._waited, self._turn = places, waited, turn
         self._strict, self._aged = self._sorted({}), None
 
     def add(self, place: Place, *, is_limited: bool) -> None:
@@ -108,20 +108,21 @@ class PlaceOrder:
         by_key: dict[_Key, list[Place]] = {}
         for place in sorted(self._is_limited):
             by_key.setdefault(_key(place, waited), []).append(place)
-        ranks = _Ranks()
+        is_limited = self._is_limited
+        ranks: dict[_Key, Equals] = {}
         for key, places in by_key.items():
             first = self._turn % len(places)
-            for place in (*places[first:], *places[:first]):
-                ranks.add(key, place, is_limited=self._is_limited[place])
-        return ranks
+            rotated = places[first:] + places[:first]
+            ranks[key] = Equals(key[0], rotated, (place for place in rotated if not is_limited[place]))
+        return _Ranks(ranks)
 
 
 class _Ranks:
     """Places by a key; no rank in it is without any."""
 
-    def __init__(self) -> None:
-        self._by_key: dict[_Key, Equals] = {}
-        self._in_order: list[Equals] | None = []
+    def __init__(self, by_key: dict[_Key, Equals]) -> None:
+        self._by_key = by_key
+        self._in_order: list[Equals] | None = None
 
     def add(self, key: _Key, place: Place, *, is_limited: bool) -> None:
         equals = self._by_key.get(key)
