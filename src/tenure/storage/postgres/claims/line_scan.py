@@ -27,7 +27,7 @@ from tenure.storage.mapping.aging import FURTHER, STEP, goes_by_age
 from tenure.storage.mapping.values import Row
 from tenure.storage.postgres.claims.freshness import Freshness
 from tenure.storage.postgres.claims.hints import Hints, Place
-from tenure.storage.postgres.claims.offers import Offer, OpenLine, Wanted, jobs_a_place, spent, used_share
+from tenure.storage.postgres.claims.offers import Demand, Offer, OpenLine, jobs_a_place, spent, used_share
 from tenure.storage.postgres.claims.place_order import Equals, PlaceOrder
 from tenure.storage.postgres.claims.room import LimitRoom
 
@@ -221,7 +221,7 @@ class LineScan:
         self._has_passed_over = self._has_more = False
         self._refilled.clear()
         offers: list[Offer] = []
-        wanted = Wanted(limit, self._used, self._jobs_a_place)
+        wanted = Demand(limit, self._used, self._jobs_a_place)
         horizon = self._horizon(returning)
         for equals in self._order.by_rank(by_age=goes_by_age(self._turn + 1)):
             if horizon is not None and equals.rank > horizon:
@@ -236,7 +236,7 @@ class LineScan:
             self.freshness.note_offers()
         return offers
 
-    def _offer_equals(self, equals: Equals, wanted: Wanted, returning: int, offers: list[Offer]) -> None:
+    def _offer_equals(self, equals: Equals, wanted: Demand, returning: int, offers: list[Offer]) -> None:
         """Offer places of one rank: of those with limits and of those without, as many as are wanted."""
         reached = unlimited = 0
         for place in equals:
@@ -251,7 +251,7 @@ class LineScan:
                 break
             self._offer(place, wanted, returning, offers)
 
-    def _offer(self, place: Place, wanted: Wanted, returning: int, offers: list[Offer]) -> None:
+    def _offer(self, place: Place, wanted: Demand, returning: int, offers: list[Offer]) -> None:
         """Add a place to the offers, if it has room."""
         after, line = self._claimed_to[place], self.known[place[0]]
         room = min((self.room.after(one, returning) for one in line.limits), default=wanted.jobs)

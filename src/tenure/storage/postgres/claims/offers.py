@@ -45,7 +45,7 @@ class Offer(NamedTuple):
         return self.open_line.limits
 
 
-class Wanted:
+class Demand:
     """How much a claim of so many jobs is still to be offered.
 
     Under limits it is room, by the share of it that the last such offers used: the slots of all that is on
