@@ -29,13 +29,19 @@ class Bar(NamedTuple):
     value: float
     note: str
     is_ours: bool = False
+    places: int = 0
+    """Digits behind the point of its figure."""
+
+    @property
+    def figure(self) -> str:
+        return f"{self.value:,.{self.places}f}"
 
 
 def drawn(title: str, bars: list[Bar]) -> str:
     """The whole file."""
     height = TOP + ROW * len(bars) + 8
     most = max((bar.value for bar in bars), default=1.0)
-    said = f"{title}: " + ", ".join(f"{bar.name} {bar.value:,.0f}" for bar in bars)
+    said = f"{title}: " + ", ".join(f"{bar.name} {bar.figure}" for bar in bars)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
         f"<title>{escape(said)}</title>",
@@ -53,6 +59,6 @@ def _row(bar: Bar, top: int, length: float) -> str:
     return (
         f'<text x="{LEFT - 10}" y="{middle}" text-anchor="end">{escape(bar.name)}</text>'
         f'<rect class="{kind}" x="{LEFT}" y="{top}" width="{length:.1f}" height="20" rx="3"/>'
-        f'<text x="{end + 8:.1f}" y="{middle}">{bar.value:,.0f}'
+        f'<text x="{end + 8:.1f}" y="{middle}">{bar.figure}'
         f'<tspan class="note" dx="8">{escape(bar.note)}</tspan></text>'
     )

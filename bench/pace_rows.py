@@ -1,4 +1,7 @@
-"""Rows beside PgQueuer: how soon jobs start that come at a steady pace, from one caller and from ten."""
+"""How soon jobs start that come at a steady pace, from one caller and from ten.
+
+Goals are held against PgQueuer, whose jobs are in PostgreSQL, too. Celery has a broker in memory.
+"""
 
 from contextlib import ExitStack, closing
 from functools import partial
@@ -8,11 +11,11 @@ from bench.figures import Figure, Measured, Probe, figure_of
 from bench.goals import PACES
 from bench.measure import in_blocks
 from bench.peers import PeerUnavailable
-from bench.peers.catalogue import ASYNC, RIVALS
+from bench.peers.catalogue import ASYNC, RIVALS, Peer
 from bench.peers.product import Product
 from bench.place import Place
 
-[PGQUEUER] = [peer for peer in RIVALS if peer.key == "pgqueuer"]
+BESIDE = {peer.key: peer for peer in RIVALS if peer.key in {"pgqueuer", "celery"}}
 LEAST_JOBS = 40
 LONGEST = 20.0
 """Seconds that a round lasts at most: at one job a second it has fewer."""
@@ -22,8 +25,12 @@ def pace_row(pace: str, at: Place) -> Measured:
     """Both products at one pace in turns, their workers at work all the time; a ratio for each pair."""
     try:
         with ExitStack() as stack:
-            theirs, ours = (_at_work(stack, Product(peer, at)) for peer in (PGQUEUER, ASYNC))
-            return _beside(at, pace, ours, theirs, 1) + _beside(at, pace, ours, theirs, 10)
+            theirs, ours = (_at_work(stack, Product(peer, at)) for peer in (BESIDE["pgqueuer"], ASYNC))
+            return (
+                _beside(at, pace, ours, theirs, 1)
+                + _beside(at, pace, ours, theirs, 10)
+                + _alone(at, pace, BESIDE["celery"])
+            )
     except PeerUnavailable as error:
         return Measured(remarks=[f"a job every {PACES[pace]:g} s beside PgQueuer: {error}"])
 
@@ -36,9 +43,7 @@ def _at_work(stack: ExitStack, product: Product) -> Product:
 
 
 def _beside(at: Place, pace: str, ours: Product, theirs: Product, callers: int) -> Measured:
-    seconds = PACES[pace]
-    jobs = min(max(LEAST_JOBS, int(at.size.pace_seconds / seconds)), int(LONGEST / seconds))
-    paced = partial(Product.paced, jobs=jobs, seconds=seconds, callers=callers)
+    paced = _paced(at, pace, callers)
     found = in_blocks(
         lambda: (paced(ours)["starts"], paced(theirs)["starts"]),
         blocks=at.size.side_pairs,
@@ -57,6 +62,30 @@ def _beside(at: Place, pace: str, ours: Product, theirs: Product, callers: int) 
             *_times(f"{name}-pgqueuer", [right for _, right in pairs], probes),
         ]
     )
+
+
+def _alone(at: Place, pace: str, peer: Peer) -> Measured:
+    """One product at a pace, while nothing is measured beside it: from one caller."""
+    try:
+        with ExitStack() as stack:
+            product, paced = _at_work(stack, Product(peer, at)), _paced(at, pace, 1)
+            found = in_blocks(
+                lambda: paced(product)["starts"],
+                blocks=at.size.side_pairs,
+                watch=at.watch,
+                deadline=at.deadline,
+            )
+    except PeerUnavailable as error:
+        return Measured(remarks=[f"a job every {PACES[pace]:g} s of {peer.title}: {error}"])
+    return Measured(
+        _times(f"pace-{pace}-{peer.key}", [block.found for block in found], [block.probes for block in found])
+    )
+
+
+def _paced(at: Place, pace: str, callers: int) -> "partial[dict[str, list[float]]]":
+    seconds = PACES[pace]
+    jobs = min(max(LEAST_JOBS, int(at.size.pace_seconds / seconds)), int(LONGEST / seconds))
+    return partial(Product.paced, jobs=jobs, seconds=seconds, callers=callers)
 
 
 def _times(name: str, rounds: list[list[float]], probes: list[list[Probe]]) -> list[Figure]:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from bench import chart, report
 from bench.figures import Report, Round
-from bench.goals import RIVAL_GOALS
+from bench.goals import PACES, RIVAL_GOALS
+from bench.pace_rows import BESIDE
 from bench.peers import installing
 from bench.peers.catalogue import DURABILITY, RIVALS, Peer
 from bench.rivals_rows import BY_KEY, DRAINS, ON_POSTGRES, ROWS
@@ -15,6 +16,7 @@ from bench.rivals_rows import BY_KEY, DRAINS, ON_POSTGRES, ROWS
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 CHART = ROOT / "docs/reference/rivals.svg"
+PACE_CHART = ROOT / "docs/reference/rivals-pace.svg"
 SECTION = report.Section("rival figures", RIVAL_GOALS)
 IN_README = report.Section("rivals", RIVAL_GOALS)
 HEADS = {
@@ -23,6 +25,7 @@ HEADS = {
     "warm": "Drain, lane `warm`, two child processes",
     "process": "Drain, lane `process`, two at once, a fresh process for every job",
 }
+OURS = "Tenure"
 CALLS = {"singly": "Enqueue one by one (ours with an idempotency key)", "bulk": "Enqueue a thousand a call"}
 
 
@@ -73,6 +76,13 @@ def markdown(told: Report) -> str:
                 parts += [f"### {title}\n", report.table(head, (line.cells for line in lines))]
     if starts := list(_starts(told)):
         parts += ["### Start of a job, worker idle, PostgreSQL\n", report.table(("", "p50", "p99"), starts)]
+    if paces := list(_paces(told)):
+        starts = [(pace, title, f"{middle:.1f} ms", f"{late:.1f} ms") for pace, title, middle, late in paces]
+        parts += [
+            "### Start of jobs that come at a pace, one caller\n",
+            f"![Milliseconds from the call of enqueue to the first line, by pace]({PACE_CHART.name})\n",
+            report.table(("a job every", "", "p50", "p99"), starts),
+        ]
     if sizes := told.figures.get("memory"):
         each = " · ".join(f"{size:.1f}" for size in sizes.samples)
         parts += ["### Memory of a worker, lane `async`, PostgreSQL\n", f"MiB after every tenth: {each}.\n"]
@@ -82,7 +92,14 @@ def markdown(told: Report) -> str:
     return "\n".join([*parts, *report.missing(told)])
 
 
-def write(told: Report, *, page: Path = report.PAGE, readme: Path = README, picture: Path = CHART) -> None:
+def write(
+    told: Report,
+    *,
+    page: Path = report.PAGE,
+    readme: Path = README,
+    picture: Path = CHART,
+    paces: Path = PACE_CHART,
+) -> None:
     """Put everything where it belongs. A rival that could not be had may be missing, a row may not."""
     left_out = [name for name in ROWS if name not in told.rows]
     if told.quick or left_out or told.failures:
@@ -90,6 +107,7 @@ def write(told: Report, *, page: Path = report.PAGE, readme: Path = README, pict
     report.put(f"\n{markdown(told)}\n", page, SECTION)
     report.put(f"\n{short(told)}\n", readme, IN_README)
     picture.write_text(picture_of(told), encoding="utf-8")
+    paces.write_text(picture_of_paces(told), encoding="utf-8")
 
 
 def short(told: Report) -> str:
@@ -121,6 +139,15 @@ def picture_of(told: Report) -> str:
         for line in lines
     ]
     return chart.drawn("Jobs a second, one worker, PostgreSQL, every commit synced", bars)
+
+
+def picture_of_paces(told: Report) -> str:
+    """How soon jobs start, by how often they come."""
+    bars = [
+        chart.Bar(f"{pace}: {title}", middle, f"p99 {late:.1f} ms", title == OURS, places=1)
+        for pace, title, middle, late in _paces(told)
+    ]
+    return chart.drawn("Milliseconds from the call of enqueue to the first line, p50, a job every …", bars)
 
 
 def versions() -> str:
@@ -156,6 +183,16 @@ def _starts(told: Report) -> Iterator[tuple[str, ...]]:
         middle, late = (told.figures.get(f"start-latency-{name}{end}") for end in ("", "-p99"))
         if middle and late:
             yield (title, f"{middle.value:.1f} ms", f"{late.value:.1f} ms")
+
+
+def _paces(told: Report) -> Iterator[tuple[str, str, float, float]]:
+    """Each pace and product with its p50 and p99 in milliseconds."""
+    titles = {"tenure": OURS, **{key: peer.title for key, peer in BESIDE.items()}}
+    for pace, seconds in PACES.items():
+        for key, title in titles.items():
+            middle, late = (told.figures.get(f"pace-{pace}-{key}{end}") for end in ("", "-p99"))
+            if middle and late:
+                yield f"{seconds * 1e3:,.0f} ms", title, middle.value, late.value
 
 
 def _measured(told: Report) -> Iterator[Peer]:

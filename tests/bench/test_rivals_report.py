@@ -47,6 +47,21 @@ def test_memory_is_told_as_it_was_looked_at() -> None:
     assert "MiB after every tenth: 50.0 · 51.2." in rivals_report.markdown(told(rows=rows))
 
 
+def test_starts_at_a_pace_are_told_beside_all_who_were_measured() -> None:
+    times = {"tenure": 2.0, "tenure-p99": 9.0, "pgqueuer": 3.0, "pgqueuer-p99": 11.0, "celery": 2.5}
+    figures = [figure_of(f"pace-15ms-{name}", [value], unit="ms", of="jobs") for name, value in times.items()]
+    run = told(rows={**told().rows, "pace-15ms": Measured(figures)})
+    table = (
+        rivals_report.markdown(run).partition("### Start of jobs that come at a pace")[2].partition("###")[0]
+    )
+    assert "| 15 ms | Tenure | 2.0 ms | 9.0 ms |" in table
+    assert "| 15 ms | PgQueuer | 3.0 ms | 11.0 ms |" in table
+    assert "Celery" not in table  # a half of its figures is no figure
+    drawn = ElementTree.fromstring(rivals_report.picture_of_paces(run))  # noqa: S314  # it is our own
+    bars = [(shape.get("class"), shape.get("width")) for shape in drawn.iter() if shape.tag.endswith("rect")]
+    assert bars == [("ours", "173.3"), ("bar", "260.0")]
+
+
 def test_our_rounds_beside_several_rivals_are_one_line() -> None:
     page = rivals_report.markdown(told())
     table = page.partition("### Drain, lane `async`, one worker, PostgreSQL")[2].partition("###")[0]
@@ -55,13 +70,16 @@ def test_our_rounds_beside_several_rivals_are_one_line() -> None:
 
 
 def test_tables_and_chart_are_written_where_they_belong(tmp_path: Path) -> None:
-    page, readme, picture = (tmp_path / name for name in ("page.md", "README.md", "chart.svg"))
+    page, readme, picture, paces = (
+        tmp_path / name for name in ("page.md", "README.md", "one.svg", "two.svg")
+    )
     page.write_text(report.PAGE.read_text())
     readme.write_text(rivals_report.README.read_text())
-    rivals_report.write(told(), page=page, readme=readme, picture=picture)
+    rivals_report.write(told(), page=page, readme=readme, picture=picture, paces=paces)
     assert rivals_report.markdown(told()) in page.read_text()
     assert rivals_report.short(told()) in readme.read_text()
     assert picture.read_text() == rivals_report.picture_of(told())
+    assert paces.read_text() == rivals_report.picture_of_paces(told())
     for changed, original in ((page, report.PAGE), (readme, rivals_report.README)):
         assert _outside(changed) == _outside(original)
 

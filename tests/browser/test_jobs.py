@@ -77,6 +77,18 @@ async def test_the_list_follows_what_happens(site: Site, page: Page) -> None:
     assert 1 <= len(fetched) <= 8, fetched
 
 
+async def test_a_phone_is_told_of_a_dead_letter_as_it_comes(site: Site, phone: Page) -> None:
+    """At its thumb, on a page that shows another thing: as in the menu of a wide window."""
+    definition, _ = await enqueue(site)
+    await phone.goto("/ui/jobs?q=definition:nothing.like.it")
+    badge = phone.locator("nav.tabs").get_by_role("link", name="Dead letters").locator(".count")
+    before = int(await badge.text_content() or 0)
+    [owned] = await claim(site.store, worker="a", lines=[Line("default", definition)])
+    await settle(site.store, [unrecoverable(owned)])
+    await expect(badge).to_have_text(str(before + 1))
+    await expect(badge).to_be_visible()
+
+
 async def test_a_page_that_is_held_stays_as_it_is(site: Site, page: Page) -> None:
     definition, [job] = await enqueue(site)
     await page.goto(f"/ui/jobs?q={definition}")

@@ -78,6 +78,18 @@ async def test_the_minute_on_the_hour_belongs_to_the_hour_before(store: Store, c
     assert (await figures(store, "day"))["mail"].jobs == 5
 
 
+async def test_what_ends_in_a_processs_first_minute_is_counted_once(store: Store, clock: Clock) -> None:
+    """Its first sample comes in the middle of a minute, and the next one at the end of it."""
+    await clock.advance(seconds(10))
+    await store.enqueue([NewJob(definition="mail") for _ in range(4)])
+    await settle(store, map(succeeded, await claim(store)))
+    await clock.advance(seconds(20))
+    await sample_pace(store)
+    await clock.advance(seconds(30))
+    await sample_pace(store)
+    assert (await figures(store, "hour"))["mail"].jobs == 4
+
+
 async def test_what_failed_usually_is_said_after_a_day_of_hours(store: Store, clock: Clock) -> None:
     for n in range(25):
         assert (await Trends(store).usual_failures() is None) == (n < 25)
@@ -136,6 +148,7 @@ async def test_of_many_definitions_those_with_most_jobs_are_kept(store: Store, c
     await store.enqueue([NewJob(definition=lines[-1].definition)])
     owned = await claim(store, limit=len(lines) + 1, lines=lines)
     await settle(store, map(succeeded, owned))
+    await clock.advance(MINUTE)
     await sample_pace(store)
     known = await figures(store, "hour")
     assert len(known) == MOST_DEFINITIONS

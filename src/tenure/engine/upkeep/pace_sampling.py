@@ -6,7 +6,7 @@ from datetime import timedelta
 from tenure.core.model.states import State
 from tenure.core.reports import pace
 from tenure.core.reports.pace import ALL, DefinitionPace, PaceDetail, Paces
-from tenure.core.reports.reading import End, Filter, Recent
+from tenure.core.reports.reading import End, Filter
 from tenure.storage.contract.store import Store
 
 _MINUTE = timedelta(minutes=1)
@@ -14,18 +14,26 @@ _HOUR = timedelta(hours=1)
 
 
 async def sample_pace(store: Store) -> bool:
-    """Record how many jobs ended and how long those of the last minute took, unless this minute has it."""
+    """Record how many jobs ended and how long those of the minute before took, unless this minute has it.
+
+    That minute is one by the clock, so that each job is in one minute only, whenever the sample is taken: a
+    process that has just begun takes its first one in the middle of a minute.
+    """
     known = await store.paces(_MINUTE)
     if known.minutes and known.now - known.minutes[-1].minute < _MINUTE:
         return False
     recent = await store.recent()
-    last = [end for end in recent.ends if end.at > recent.now - _MINUTE]
+    until = recent.now.replace(second=0, microsecond=0)
+    is_whole = recent.since is None or recent.since <= until - _MINUTE
+    if not is_whole:  # a sample, which may lie behind that minute altogether
+        until = recent.now
+    last = [end for end in recent.ends if until - _MINUTE <= end.at < until]
     counts = await store.counts(Filter())
     detail = PaceDetail(
         waiting=counts[State.QUEUED].n,
         running=counts[State.RUNNING].n,
-        of=_of_definitions(last, _scale(known, recent, len(last))),
-        is_whole=_is_whole(recent),
+        of=_of_definitions(last, 1.0 if is_whole else _scale(known, len(last))),
+        is_whole=is_whole,
     )
     return await store.note_pace(
         waits=pace.histogram(end.waited for end in last if end.waited is not None),
@@ -66,13 +74,9 @@ def _figures(ends: list[End], scale: float) -> DefinitionPace:
     )
 
 
-def _is_whole(recent: Recent) -> bool:
-    return recent.since is None or recent.since <= recent.now - _MINUTE
-
-
-def _scale(known: Paces, recent: Recent, sampled: int) -> float:
+def _scale(known: Paces, sampled: int) -> float:
     """How many jobs ended in the last minute for each of the sample, by the totals of the minute before."""
-    if _is_whole(recent) or not known.minutes or not sampled:
+    if not known.minutes or not sampled:
         return 1.0
     ended = sum(known.ended.values()) - sum(known.minutes[-1].ended.values())
     return max(1.0, ended / sampled)

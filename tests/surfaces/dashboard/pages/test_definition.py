@@ -233,8 +233,8 @@ async def test_figures_tell_what_was_counted_and_measured(api: Api, store: Store
         await clock.advance(seconds(2))
         ending = Unrecoverable(Failure("OSError", "no")) if n == 0 else Succeeded()
         await settle(store, [Report(owned.lease, ending, used)])
-    assert await sample_pace(store)
     await clock.advance(seconds(60))
+    assert await sample_pace(store)
     page = await shown(Visitor(api), f"{PAGE}?period=hour")
     assert ("<b>310 ms</b>" in page, "<b>75.0 MiB</b>" in page) == (True, True)
     figures = page.partition('aria-label="Figures"')[2].partition("</section>")[0]

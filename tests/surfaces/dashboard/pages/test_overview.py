@@ -122,6 +122,7 @@ async def test_definitions_have_the_figures_that_are_on_record(store: Store, clo
     await clock.advance(seconds(20))
     await settle(store, [succeeded(one) for one in owned if one not in quick])
     assert "as far as that is on record" in texts(await looked(store), "definitions")
+    await clock.advance(seconds(60))
     await sample_pace(store)
     busiest = texts(await looked(store), "definitions")
     assert busiest.index("often.well") < busiest.index("rare.slow")
