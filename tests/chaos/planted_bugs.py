@@ -306,8 +306,8 @@ PLANTS = (
         sqlite(
             (
                 "settle_and_claim.places",
-                "FROM served CROSS JOIN tenure_line USING (queue, definition, version) LIMIT 100",
-                "FROM tenure_line LIMIT 100",
+                "FROM temp.served CROSS JOIN tenure_line USING (queue, definition, version) WHERE :limit",
+                "FROM tenure_line WHERE :limit",
             )
         ),
     ),
