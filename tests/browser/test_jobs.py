@@ -1,11 +1,12 @@
 """The list of jobs and one job in a browser: they follow what happens, and buttons do what they say."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tenure.core.model.job import NewJob
 from tenure.core.model.lease import Line
@@ -101,6 +102,27 @@ async def test_a_page_that_is_held_stays_as_it_is(site: Site, page: Page) -> Non
     await expect(page.locator("tbody tr")).to_contain_text("queued")
     await page.get_by_role("button", name="paused").click()
     await expect(page.locator("tbody tr")).to_contain_text("cancelled")
+
+
+async def test_an_answer_that_comes_after_a_page_was_held_changes_nothing(site: Site, page: Page) -> None:
+    definition, [job] = await enqueue(site)
+    await page.goto(f"/ui/jobs?q={definition}")
+    await expect(page.get_by_role("button", name="live")).to_be_visible()
+    is_asked, may_come = asyncio.Event(), asyncio.Event()
+
+    async def come_late(route: Route) -> None:
+        is_asked.set()
+        await may_come.wait()
+        await route.continue_()
+
+    await page.route("**/ui/jobs?*", come_late)
+    await site.store.cancel([job])
+    await is_asked.wait()
+    await page.get_by_role("button", name="live").click()
+    await page.evaluate(_COUNT_ANSWERS)
+    may_come.set()
+    await page.wait_for_function("() => window.answers > 0")
+    await expect(page.locator("tbody tr")).to_contain_text("queued")
 
 
 async def test_a_page_whose_key_was_revoked_leads_to_the_login(site: Site, window: Window) -> None:
@@ -227,6 +249,15 @@ async def test_a_refresh_leaves_alone_what_somebody_has_opened_and_typed(site: S
     await expect(page.get_by_role("article", name=other)).to_be_visible()
     await expect(words).to_have_value("not found by any")
     await expect(words).to_be_focused()
+
+
+# An answer is swapped in at once after this event, if it is; then two pictures are drawn.
+_COUNT_ANSWERS = """() => {
+    window.answers = 0;
+    document.addEventListener("htmx:before:swap", () => {
+        requestAnimationFrame(() => requestAnimationFrame(() => { window.answers += 1; }));
+    });
+}"""
 
 
 # A refresh that was under way may have put the end back in sight before the page knew of a reader.

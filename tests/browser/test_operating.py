@@ -14,7 +14,7 @@ from tenure.core.schedule.schedule import NewSchedule, ScheduledJob, ScheduleNam
 from tenure.core.values.documents import write
 from tenure.core.values.failure import Failure
 from tenure.core.webhooks.webhook import NewWebhook
-from tests.browser.conftest import PHONE, Site, Window, check_accessible, shot
+from tests.browser.conftest import LIGHT, PHONE, Site, Window, check_accessible, shot
 from tests.browser.screens import overhang
 from tests.storage.verbs import claim, settle, succeeded, unrecoverable
 from tests.surfaces.http.http_server import register
@@ -180,6 +180,11 @@ async def test_what_is_typed_into_a_form_stays_while_jobs_come_in(site: Site, pa
     await expect(page.get_by_text("is not a whole number; write such as 42")).to_be_visible()
     await check_accessible(page)
     await shot(page, "definition-refused")
+    # On a phone, from the beginning: what the bar covers while one scrolls is small for that moment only.
+    await page.set_viewport_size(PHONE["viewport"])
+    await page.evaluate("() => scrollTo(0, 0)")
+    await check_accessible(page, with_colours=False)
+    await page.set_viewport_size(LIGHT["viewport"])
     await site.store.enqueue([NewJob(definition=key)])
     await expect(latest.get_by_role("row")).to_have_count(3)
     await expect(page.get_by_text("is not a whole number; write such as 42")).to_be_visible()

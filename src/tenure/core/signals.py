@@ -71,7 +71,7 @@ class MessagesSent(Struct, frozen=True):
 
 
 class JobsReminded(Struct, frozen=True):
-    """Jobs stood in line for long, as if their messages were lost: they are sent once more."""
+    """Jobs waited for long, as if their messages were lost: they are sent once more."""
 
     count: int
 

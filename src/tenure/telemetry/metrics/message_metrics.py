@@ -50,7 +50,7 @@ class MessageMetrics:
             "tenure_claims_total", "Jobs claimed by a worker with messages: by those, or by a sweep.", "by"
         )
         self._reminded = Counter(
-            "tenure_jobs_reminded_total", "Jobs that stood in line for long, and were named once more."
+            "tenure_jobs_reminded_total", "Jobs that waited for long, and were named once more."
         )
         self._received = Counter("tenure_messages_received_total", "Messages that were received.")
         self._dropped = Counter(

@@ -170,6 +170,34 @@ async def test_the_four_figures_compare_with_what_is_usual(store: Store, clock: 
     assert "usually 11 %" in page
 
 
+@pytest.mark.parametrize(
+    ("today", "says"),
+    [
+        (9, "50 % more than yesterday at this time"),
+        (3, "50 % less than yesterday at this time"),
+        (6, "as many as yesterday at this time"),
+    ],
+)
+async def test_the_pace_is_compared_with_that_of_the_day_before(
+    store: Store, clock: Clock, today: int, says: str
+) -> None:
+    """Of the same half an hour; before there is one on record, nothing is said of yesterday."""
+
+    async def half_an_hour(ended: int) -> None:
+        await sample_pace(store)
+        for _ in range(ended):
+            await enqueue_one(store)
+        await settle(store, map(succeeded, await claim(store)))
+        await clock.advance(timedelta(minutes=30))
+        await sample_pace(store)
+
+    await half_an_hour(6)
+    assert "yesterday" not in await looked(store)
+    await clock.advance(timedelta(hours=23, minutes=30))
+    await half_an_hour(today)
+    assert says in await looked(store)
+
+
 async def test_without_jobs_the_page_teaches_and_ticks_off_what_is_done(store: Store) -> None:
     assert "0 of 3 done" in await looked(store)
     await store.put_definitions([Definition(key="mail.welcome", version=1, spec=Document("{}"))])

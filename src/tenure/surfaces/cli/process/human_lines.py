@@ -157,7 +157,7 @@ def _trouble_line(event: str, fields: dict[str, Any]) -> str:
         case "messages.unsent", {"count": count, "reason": reason}:
             return f"messages not sent: {reason}" + (f"; {count} given up" if count else "")
         case "messages.reminded", {"count": count}:
-            return f"{count} job(s) stood in line for long, and are named by a message once more"
+            return f"{count} job(s) waited for long, and are named by a message once more"
         case "connections.freed", {"durationSeconds": seconds}:
             return f"nobody waits for a connection any more, after {seconds:.1f} s"
         case "schedule.unreadable", {"schedule": schedule, "reason": reason}:
