@@ -91,7 +91,9 @@ async def strike(running: Command, chance: random.Random, struck: Counter[str], 
             return
         _, *children = generations(running.pid) or [[]]
         pids = [pid for generation in children for pid in generation]
-        victim = chance.choice(pids or descendants(running.pid) or [running.pid])
+        if not (found := pids or descendants(running.pid)):
+            continue  # what was killed before is still being replaced
+        victim = chance.choice(found)
         struck["child" if victim in pids else "zygote"] += 1
         with suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
