@@ -183,7 +183,7 @@ async def test_what_is_typed_into_a_form_stays_while_jobs_come_in(site: Site, pa
     # On a phone, from the beginning: what the bar covers while one scrolls is small for that moment only.
     await page.set_viewport_size(PHONE["viewport"])
     await page.evaluate("() => scrollTo(0, 0)")
-    await check_accessible(page, with_colours=False)
+    await check_accessible(page, of="layout")
     await page.set_viewport_size(LIGHT["viewport"])
     await site.store.enqueue([NewJob(definition=key)])
     await expect(latest.get_by_role("row")).to_have_count(3)
