@@ -171,7 +171,8 @@ def _converted(name: str, given: Given) -> object:
             return _number(given, int, "a whole number")
         case type() if kind is str:
             if not isinstance(given.value, str) or not given.value.strip():
-                raise InvalidInput(given.source, "is not a text", "give one, or leave the setting out")
+                problem = "is not a text" if not isinstance(given.value, str) else "is empty"
+                raise InvalidInput(given.source, problem, "give a text, or leave the setting out")
             return given.value
         case _ if kind in {float, float | None}:
             return _number(given, float, "a number") * unit
