@@ -6,6 +6,7 @@ import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import asyncpg
 import pytest
@@ -23,6 +24,12 @@ from tests.worker.worker_process import generations
 
 PATIENCE = 60.0
 DICE = Random(0)
+HOLDERS = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND state = 'idle in transaction'
+      AND query LIKE '%job_state%SKIP LOCKED'
+"""
+"""How many transactions hold rows and do nothing."""
 
 
 @pytest.fixture
@@ -72,11 +79,17 @@ async def test_what_finds_nothing_to_strike_at_is_no_strike(on_postgres: Scene) 
 
 async def test_what_is_held_is_what_workers_need(on_postgres: Scene) -> None:
     [job] = await on_postgres.client.enqueue([Wanted("later", "noop", delay=3600.0)])
-    holding = asyncio.create_task(hold(on_postgres, DICE))
-    await until(lambda: _is_held(on_postgres, job))
-    [struck] = await holding
-    assert struck.fault == "hold"
-    assert not await _is_held(on_postgres, job)
+    looking = await asyncpg.connect(on_postgres.ground.direct)
+    try:
+        # A look locks the row for a moment, and what is locked is not held: so the first look waits.
+        holding = asyncio.create_task(hold(on_postgres, Random(0)))  # for two seconds
+        await until(lambda: looking.fetchval(HOLDERS))
+        assert await _is_held(looking, job)
+        [struck] = await holding
+        assert struck.fault == "hold"
+        assert not await _is_held(looking, job)
+    finally:
+        await looking.close()
 
 
 @pytest.mark.parametrize("act", [reset, terminate])
@@ -103,12 +116,9 @@ def _state(pid: int) -> str:
         return ""
 
 
-async def _is_held(scene: Scene, job: object) -> bool:
-    connection = await asyncpg.connect(scene.ground.direct)
+async def _is_held(connection: Any, job: object) -> bool:
     try:
         await connection.execute("SELECT FROM tenure.job_state WHERE id = $1 FOR UPDATE NOWAIT", job)
     except asyncpg.LockNotAvailableError:
         return True
-    finally:
-        await connection.close()
     return False

@@ -60,10 +60,12 @@ async def test_who_is_not_known_has_little_time_for_a_body(store: Store) -> None
     """Row 13: and who is known has more."""
     await register(store, MAIL)
     key = await make(store, "submit")
-    limits = HttpLimits(http_head_seconds=0.3)
+    limits = HttpLimits(http_head_seconds=1.0)
     async with serving(store, limits=limits, routes=(*ROUTES, *PAGES)) as api, api.wire() as known:
         head = {**JSON, "Authorization": f"Bearer {key}", "Content-Length": str(len(WISH))}
-        await known.send(request("POST", "/jobs", head) + WISH[:1])
+        await known.send(request("POST", "/jobs", {**head, "Expect": "100-continue"}))
+        assert (await known.reply()).status == 100  # so that it is known before its little time is over
+        await known.send(WISH[:1])
         reply = await api.send(HALF_A_LOGIN)
         assert reply.status == 408
         await known.send(WISH[1:])
