@@ -54,6 +54,12 @@ WORKER_GOALS: dict[str, Goal] = {
         *(12, 4, "ms"),
         more_is_better=False,
     ),
+    "drain-keys": Goal(
+        "PostgreSQL: drain, lane `async`, with 10,000 new concurrency keys / with ten new ones", 0.8, 0.95
+    ),
+    "drain-keys-sqlite": Goal(
+        "SQLite: drain, lane `async`, with 10,000 new concurrency keys / with ten new ones", 0.8, 0.95
+    ),
     "idle-queries": Goal("PostgreSQL: queries of an idle worker", 2, 0.1, "a second", more_is_better=False),
     "idle-memory": Goal(
         "PostgreSQL: PSS of an idle worker's processes", 100, 70, "MiB", more_is_better=False

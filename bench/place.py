@@ -47,6 +47,8 @@ class Size(Struct, frozen=True, kw_only=True):
     drain_jobs: int
     telling_jobs: int
     """For the lane `async`, which is faster."""
+    keyed_jobs: int
+    """The same with concurrency keys."""
     idle_seconds: int
     drain_seconds: float
     """How long a drain beside a rival is to take; a trial says how many jobs that needs."""
@@ -96,6 +98,7 @@ FULL = Size(
     latency_jobs=50,
     drain_jobs=600,
     telling_jobs=10_000,
+    keyed_jobs=20_000,
     idle_seconds=30,
     drain_seconds=2.5,
     call_seconds=1.5,
@@ -135,6 +138,7 @@ QUICK = Size(
     latency_jobs=5,
     drain_jobs=30,
     telling_jobs=100,
+    keyed_jobs=400,
     idle_seconds=2,
     drain_seconds=0.0,
     call_seconds=0.0,

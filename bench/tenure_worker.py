@@ -11,18 +11,25 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from bench import processes
 from bench.drain import LONGEST, await_drained
 from bench.jobs import STAMP, program
 from bench.postgres import Database, ask
 from bench.sites import Site
 from bench.stamps import Stamps
+from tenure.core.model.job import NewJob
+from tenure.core.model.limit import Limit
 from tenure.core.values.bounds import LARGEST_BATCH
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = "bench.jobs:app"
 PAUSES = (0.05, 0.15)
 """Seconds between two jobs of an idle worker: at random, so that no polling pace is met."""
+
+KEYED_AT_ONCE = 10
+"""How many jobs of a key may run at once: of ten keys as many as the lane `async` has slots."""
 
 SETTLE_DOWN = 2.0
 """Seconds after which a worker that has just started counts as idle."""
@@ -41,8 +48,12 @@ class TenureQueue:
         slots: int | None = None,
         lane: str = "process",
         spans_to: str | None = None,
+        keys: int = 0,
     ) -> None:
-        """With `spans_to` it exports spans to that address, and offers its metrics."""
+        """With `spans_to` it exports spans to that address, and offers its metrics.
+
+        With `keys`, jobs have concurrency keys in turn, so many and new each time.
+        """
         self._site = site
         self._folder = folder
         self._program = PROGRAM if lane == "process" else f"bench.lane_jobs:{lane}_app"
@@ -51,15 +62,17 @@ class TenureQueue:
         if spans_to is not None:
             self._flags += ["--metrics-port", "0"]
             self._variables = {"TENURE_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": spans_to}
+        self._keys = keys
         self._awaited = 0
         self._settled_before = site.settled()
 
     def fill(self, jobs: int, stamps: Path) -> None:
         """In as few transactions as can be; then what that has left for later is done."""
         with program(self._site.address) as app:
-            for left in range(jobs, 0, -LARGEST_BATCH):
-                new = app.new_job(STAMP, {"stamps": str(stamps)})
-                app.enqueue_many_sync([new] * min(left, LARGEST_BATCH))
+            new = app.new_job(STAMP, {"stamps": str(stamps)})
+            all_of_them = [new] * jobs if not self._keys else keyed(new, self._keys, jobs)
+            for first in range(0, jobs, LARGEST_BATCH):
+                app.enqueue_many_sync(all_of_them[first : first + LARGEST_BATCH])
         self._settled_before, self._awaited = self._site.settled(), jobs
         self._site.tidy()
 
@@ -86,6 +99,13 @@ class TenureQueue:
     def server_cpu(self) -> float | None:
         """Of the site's server."""
         return self._site.server_cpu()
+
+
+def keyed(new: NewJob, keys: int, jobs: int) -> list[NewJob]:
+    """So many jobs, in turn under so many keys that no other job has."""
+    prefix = f"{time.monotonic_ns()}-"
+    limits = [(Limit("tenant", f"{prefix}{key}", KEYED_AT_ONCE),) for key in range(keys)]
+    return [replace(new, limits=limits[number % keys]) for number in range(jobs)]
 
 
 class Start(NamedTuple):

@@ -26,6 +26,7 @@ from tests.telemetry.collectors import Collector, collector
 FEW, MANY = 2, 4
 """Slots."""
 
+FEW_KEYS = 10
 CALLS = 20_000
 
 _files = count(1)
@@ -76,6 +77,24 @@ def drain_row(at: Place) -> Measured:
             for slots, speed in zip((MANY, FEW), measured.speeds, strict=True)
         ]
         found += measured + Measured(cpu)
+    return found
+
+
+def keys_row(at: Place) -> Measured:
+    """A worker whose jobs have very many new concurrency keys, beside one whose jobs have a few."""
+    found = Measured()
+    for site in _sites(at, "keys"):
+        many, few = (
+            TenureQueue(site, at.folder, lane="async", keys=keys) for keys in (at.size.keys, FEW_KEYS)
+        )
+        contest = Contest(
+            _draining(at, many, at.size.keyed_jobs),
+            _draining(at, few, at.size.keyed_jobs),
+            f"{site.name}: drain, lane async, {at.size.keys:,} new keys",
+            f"{site.name}: drain, lane async, {FEW_KEYS} new keys",
+        )
+        name = "drain-keys" + _suffix(site)
+        found += compared(name, contest, pairs=at.size.pairs, watch=at.watch, deadline=at.deadline)
     return found
 
 
@@ -161,6 +180,7 @@ def first_call_row(at: Place) -> Measured:
 ROWS: dict[str, Row] = {
     "start-latency": Row(start_latency, 150),
     "drain": Row(drain_row, 240),
+    "keys": Row(keys_row, 240),
     "idle": Row(idle_row, 120),
     "telling": Row(telling_row, 240),
     "untraced": Row(untraced_row, 20),
