@@ -98,19 +98,20 @@ async def test_what_waits_for_a_connection_is_finished_before_the_store_closes(
 
 async def test_a_server_without_a_connection_to_spare(own_dsn: str, opened: Opener) -> None:
     """Who has none is refused, and nothing was sent; calls of a store that has one share it."""
-    store = await opened(own_dsn)
+    store = await opened(own_dsn, timeout=30.0)  # forty calls take turns
     job = await enqueue_one(store)
     others = await take_all(own_dsn)
+    try:
+        late = PostgresStore(own_dsn, timeout=TIMEOUT, notify=False)
+        assert not (await outage(late.open())).unknown
+        await asyncio.gather(*(enqueue_one(store) for _ in range(20)), *(store.now() for _ in range(20)))
 
-    late = PostgresStore(own_dsn, timeout=TIMEOUT, notify=False)
-    assert not (await outage(late.open())).unknown
-    await asyncio.gather(*(enqueue_one(store) for _ in range(20)), *(store.now() for _ in range(20)))
-
-    await others.pop().close()
-    await late.open()
-    await late.close()
-    assert await state_of(store, job) is State.QUEUED
-    await asyncio.gather(*(other.close() for other in others))
+        await others.pop().close()
+        await late.open()
+        await late.close()
+        assert await state_of(store, job) is State.QUEUED
+    finally:  # the server is there for other tests, too
+        await asyncio.gather(*(other.close() for other in others))
 
 
 async def take_all(dsn: str) -> list[asyncpg.Connection]:
