@@ -6,7 +6,7 @@ The servers run in the event loop of the tests.
 
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from tenure.storage.address import store_for
 from tenure.storage.contract.store import Store
 from tests.browser.filled_store import fill
 from tests.chromium import launched
-from tests.postgres_server import PostgresServer
+from tests.storage.migrated_databases import create_migrated
 from tests.surfaces.dashboard.browser_user import EVERY, log_in
 from tests.surfaces.http.auth.test_keys import make
 from tests.surfaces.http.http_server import Api, serving
@@ -82,26 +82,34 @@ Window = Callable[..., Coroutine[Any, Any, Page]]
 """Opens a window: `await window(key, **LIGHT)`; without a key it is not logged in."""
 
 
-@pytest.fixture(scope="session")
-async def site(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Site]:
-    """A server with keys on a store of the requested kind, with the real clock."""
+@asynccontextmanager
+async def empty_store(
+    request: pytest.FixtureRequest, folders: pytest.TempPathFactory, name: str
+) -> AsyncIterator[Store]:
+    """A store of the requested kind, with the real clock."""
     if request.param == "sqlite":
-        address = f"sqlite:///{tmp_path_factory.mktemp('site') / 'jobs.db'}"
+        address = f"sqlite:///{folders.mktemp(name) / 'jobs.db'}"
     else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        address = server.create_database(f"site_{uuid4().hex}")
+        address = create_migrated(request.getfixturevalue("postgres_server"), f"{name}_{uuid4().hex}")
     store = store_for(address)
     await store.open()
     try:
         await store.migrate()
+        yield store
+    finally:
+        await store.close()
+
+
+@pytest.fixture(scope="session")
+async def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Site]:
+    """A server with keys on a store that has something of every kind."""
+    async with empty_store(request, tmp_path_factory, "site") as store:
         jobs = await fill(store)
         operator, admin = await make(store, "operate"), await make(store, "admin")
         async with serving(store, routes=EVERY, deployment="production") as api:
             yield Site(api, store, jobs, operator, admin)
-    finally:
-        await store.close()
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,12 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from uuid import uuid4
 
 import pytest
 
-from tenure.storage.address import store_for
-from tests.browser.conftest import Site, Window, shot
+from tests.browser.conftest import Site, Window, empty_store, shot
 from tests.browser.hostile_store import Texts, fill
 from tests.browser.screens import cut_off, overhang
-from tests.storage.migrated_databases import create_migrated
 from tests.surfaces.dashboard.browser_user import EVERY
 from tests.surfaces.http.auth.test_keys import make
 from tests.surfaces.http.http_server import serving
@@ -50,20 +47,11 @@ async def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[HostileSite]:
     """One of its own, so that the pages of other tests have texts of the usual length."""
-    if request.param == "sqlite":
-        address = f"sqlite:///{tmp_path_factory.mktemp('hostile') / 'jobs.db'}"
-    else:
-        address = create_migrated(request.getfixturevalue("postgres_server"), f"hostile_{uuid4().hex}")
-    store = store_for(address)
-    await store.open()
-    try:
-        await store.migrate()
+    async with empty_store(request, tmp_path_factory, "hostile") as store:
         admin, texts = await make(store, "admin"), Texts()
         pages = await fill(store, texts)
         async with serving(store, routes=EVERY) as api:
             yield HostileSite(api, store, {}, admin, admin, pages, texts.marks)
-    finally:
-        await store.close()
 
 
 @pytest.mark.parametrize("site", dealt(1), indirect=True)

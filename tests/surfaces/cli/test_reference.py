@@ -3,7 +3,8 @@
 import click
 import pytest
 
-from tenure.surfaces.cli.commands import EXIT_CODES, INTERRUPTED, commands
+from tenure.surfaces.cli.commands import commands
+from tenure.surfaces.cli.exit_codes import EXIT_CODES, INTERRUPTED
 from tools.commands import PAGE, page
 
 

@@ -1,4 +1,4 @@
-"""The root of the command line: exit codes, and one line of error for a command that failed.
+"""The root of the command line: each command by its module, and one line of error for one that failed.
 
 If the user's app failed, its own traceback comes before that line.
 """
@@ -14,11 +14,11 @@ from typing import Any
 
 import click
 
-from tenure.core.errors import InvalidInput, SchemaMismatch, StoreError, StoreRestored, TenureError
+from tenure.core.errors import TenureError
 from tenure.core.values.text import plain
 from tenure.core.values.urls import masked_in
 from tenure.execution.handler.handler import AppFailed
-from tenure.surfaces.cli.database import NotInTime
+from tenure.surfaces.cli.exit_codes import EXIT_CODES, INTERRUPTED
 from tenure.surfaces.cli.other_commands import WordedGroup
 from tenure.version import __version__
 
@@ -43,19 +43,6 @@ PLACES = {
     "workers": "calls.workers",
 }
 """The module of each command. It is imported when the command is asked for: a process runs one of them."""
-
-EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
-    (InvalidInput, 2),
-    (AppFailed, 2),
-    (SchemaMismatch, 6),
-    (StoreRestored, 6),
-    (StoreError, 3),
-    (NotInTime, 4),
-    (Exception, 1),
-)
-"""The first class that matches decides."""
-
-INTERRUPTED = 130
 
 
 class Imported(Mapping[str, click.Command]):

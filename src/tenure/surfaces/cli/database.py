@@ -10,7 +10,7 @@ import click
 from tenure.api.redaction import Redaction
 from tenure.assemble.client import client_on
 from tenure.assemble.messages import with_late_messages
-from tenure.core.errors import StoreError, TenureError
+from tenure.core.errors import StoreError
 from tenure.core.signals import MessagesSent, Signal
 from tenure.core.values.urls import DEFAULT
 from tenure.engine.client.client import JobClient
@@ -38,10 +38,6 @@ database_option = click.option(
 def redaction_in_force() -> Redaction:
     """The redaction of what is shown of jobs, from the settings."""
     return Redaction(load({}).settings.redact)
-
-
-class NotInTime(TenureError):
-    """A job has not ended in the time for which a command waits."""
 
 
 class StoreFor(Protocol):

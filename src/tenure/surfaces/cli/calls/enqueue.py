@@ -19,7 +19,8 @@ from tenure.engine.client.client import JobClient
 from tenure.engine.client.outcome import result_of
 from tenure.surfaces.cli.calls.definition_lookup import unknown
 from tenure.surfaces.cli.calls.jobs_why import telling_why
-from tenure.surfaces.cli.database import NotInTime, Parts, database_option, redaction_in_force, with_client
+from tenure.surfaces.cli.database import Parts, database_option, redaction_in_force, with_client
+from tenure.surfaces.cli.exit_codes import NotInTime
 from tenure.surfaces.cli.options import (
     key_argument,
     moment_option,

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from tenure.core.model.states import DEAD_LETTERS, State
 from tenure.core.reports.failures import Count
+from tenure.surfaces.dashboard.looks import WORDS
 from tenure.surfaces.dashboard.pages.jobs.list_query import Listing
 from tenure.surfaces.dashboard.pages.jobs.search import written
 
@@ -76,7 +77,7 @@ def states_text(states: Sequence[State]) -> str:
     """The states of a list in words: `failed`, `dead`, `queued or running`."""
     if frozenset(states) == DEAD_LETTERS:
         return "dead"
-    return " or ".join("held" if state is State.CREATED else state for state in states)
+    return " or ".join(WORDS[state] for state in states)
 
 
 def _total(counts: Mapping[State, Count] | None, states: Sequence[State] | type[State]) -> Count | None:
